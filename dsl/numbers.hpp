@@ -1,0 +1,46 @@
+// What a spec says in numbers: the flat form of a chain of stages. C++17, no Hana, no Halide.
+// The language (dsl/chain.hpp) collapses every chain to this; everything behind the language reads only this.
+#pragma once
+#include "dsl/vocabulary.hpp"
+
+namespace attune {
+
+/// A number that a spec may leave out (off), write down (fixed) or leave to the call (at_call).
+struct setting {
+  enum kind_type { off, fixed, at_call };
+  kind_type kind = off;
+  double value = 0;
+};
+
+/// Where an operator's query, key and value come from.
+enum class source_kind {
+  operands,        ///< query, key and value are arguments
+  projection,      ///< all three are projected from `hidden`
+  cross_projection ///< query from `hidden`, key and value from `context`
+};
+
+struct numbers {
+  element_type element = element_type::f32;
+  source_kind source = source_kind::operands;
+  int heads = 0, kv_heads = 0;        ///< query head h reads kv head h / (heads / kv_heads)
+  int head_dim = 0, value_dim = 0;
+  int model_dim = 0;                  ///< projection: features of `hidden`; 0 for operands
+  int context_dim = 0;                ///< cross_projection: features of `context`
+  int output_dim = 0;                 ///< features after project_out; 0 without that stage
+  bool projection_bias = false, output_bias = false;
+  bool same_extents = false;          ///< query and key extents are equal by construction
+  setting scale{setting::fixed, 1.0}; ///< multiplies query . key; never off
+  setting softcap;                    ///< c: score := c tanh(score / c), before the score functions and the masks
+  causal_alignment causal = causal_alignment::off;
+  setting window;                     ///< w: a query attends to its own position and w keys before it
+  bool key_lengths = false;           ///< one i32 per batch: keys from there on are masked and never read
+  empty_row_policy empty_rows = empty_row_policy::zero;
+  masked_value_policy masked_values = masked_value_policy::finite;
+  tensor_layout layout = tensor_layout::bhsd;
+  bool returns_lse = false;           ///< natural log of the sum of exp(score), f32 [batch, head, query]
+  bool returns_weights = false;       ///< softmax weights, f32 [batch, head, query, key]
+};
+
+constexpr bool is_projected(const numbers &n) { return n.source != source_kind::operands; }
+
+} // namespace attune

@@ -1,0 +1,113 @@
+// The tensors and numbers of a call, in order: one contract between pipeline, emitter, wrapper and C ABI. C++17.
+//
+// Order of arguments, everywhere:
+//   operands    query, key, value, output
+//   projection  hidden, [context,] weights, output
+//   then lse, attention weights (if returned), the spec's own inputs in the order written (user inputs, boolean and
+//   additive masks), key_lengths, and the run-time numbers scale, softcap, window.
+#pragma once
+#include "dsl/numbers.hpp"
+
+namespace attune {
+
+inline constexpr int dynamic_extent = -1; ///< known only at the call
+inline constexpr int maximum_rank = 6;
+inline constexpr int maximum_tensors = 16;
+inline constexpr int maximum_numbers = 3;
+
+/// What a tensor is for. `packed_weights` is opaque: it has no axes here, and is made by pack_weights.
+enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths };
+
+struct axis_extent {
+  axis_name axis = axis_name::none;
+  int extent = dynamic_extent;
+};
+
+/// One tensor of a call. Axes outermost first, in the one order that all generated code uses, whatever the caller's
+/// strides are; the last axis of query, key, value, hidden, context and output is contiguous. Batch may be left out.
+struct tensor_shape {
+  const char *name = "";
+  tensor_role role = tensor_role::input;
+  element_type element = element_type::f32;
+  bool written = false;
+  bool innermost_contiguous = false;
+  int rank = 0;
+  axis_extent axes[maximum_rank] = {};
+};
+
+enum class number_role { scale, softcap, window };
+constexpr const char *name_of(number_role r) {
+  constexpr const char *names[] = {"scale", "softcap", "window"};
+  return names[static_cast<int>(r)];
+}
+
+struct signature {
+  int tensor_count = 0;
+  tensor_shape tensors[maximum_tensors] = {};
+  int number_count = 0;
+  number_role call_numbers[maximum_numbers] = {};
+};
+
+/// An input that the spec declares: a user's tensor, a boolean mask (1 = attend) or an additive mask (-inf = masked).
+struct input_declaration {
+  const char *name = "";
+  tensor_role role = tensor_role::input;
+  element_type element = element_type::f32;
+  int rank = 0;
+  axis_name axes[maximum_rank] = {};
+};
+
+/// The extent that a spec fixes for an axis, or dynamic_extent.
+constexpr int extent_of(const numbers &n, axis_name a) {
+  switch (a) {
+    case axis_name::head: return n.heads;
+    case axis_name::kv_head: return n.kv_heads;
+    case axis_name::head_dim: return n.head_dim;
+    case axis_name::value_dim: return n.value_dim;
+    default: return dynamic_extent;
+  }
+}
+
+namespace detail {
+constexpr tensor_shape shape(const char *name, tensor_role role, element_type e, bool written, int rank, axis_extent a, axis_extent b, axis_extent c,
+                             axis_extent d = {}) {
+  return {name, role, e, written, true, rank, {a, b, c, d}};
+}
+constexpr axis_extent axis_of(const numbers &n, axis_name a) { return {a, extent_of(n, a)}; }
+} // namespace detail
+
+/// The signature of a spec with these numbers and these declared inputs.
+constexpr signature signature_of(const numbers &n, const input_declaration *inputs, int input_count) {
+  using detail::axis_of, detail::shape;
+  signature s{};
+  const auto add = [&s](tensor_shape t) { s.tensors[s.tensor_count++] = t; };
+  const axis_extent batch = axis_of(n, axis_name::batch), query = axis_of(n, axis_name::query), key = axis_of(n, axis_name::key);
+  const axis_extent head = axis_of(n, axis_name::head), kv_head = axis_of(n, axis_name::kv_head);
+  const axis_extent head_dim = axis_of(n, axis_name::head_dim), value_dim = axis_of(n, axis_name::value_dim);
+  if (is_projected(n)) {
+    add(shape("hidden", tensor_role::hidden, n.element, false, 3, batch, query, {axis_name::model_dim, n.model_dim}));
+    if (n.source == source_kind::cross_projection)
+      add(shape("context", tensor_role::context, n.element, false, 3, batch, key, {axis_name::model_dim, n.context_dim}));
+    add({"weights", tensor_role::packed_weights, n.element, false, false, 0, {}});
+  } else {
+    add(shape("query", tensor_role::query, n.element, false, 4, batch, head, query, head_dim));
+    add(shape("key", tensor_role::key, n.element, false, 4, batch, kv_head, key, head_dim));
+    add(shape("value", tensor_role::value, n.element, false, 4, batch, kv_head, key, value_dim));
+  }
+  if (n.output_dim > 0) add(shape("output", tensor_role::output, n.element, true, 3, batch, query, {axis_name::model_dim, n.output_dim}));
+  else add(shape("output", tensor_role::output, n.element, true, 4, batch, head, query, value_dim));
+  if (n.returns_lse) add(shape("lse", tensor_role::lse, element_type::f32, true, 3, batch, head, query));
+  if (n.returns_weights) add(shape("attention_weights", tensor_role::attention_weights, element_type::f32, true, 4, batch, head, query, key));
+  for (int i = 0; i < input_count; ++i) {
+    tensor_shape t{inputs[i].name, inputs[i].role, inputs[i].element, false, false, inputs[i].rank, {}};
+    for (int a = 0; a < inputs[i].rank; ++a) t.axes[a] = axis_of(n, inputs[i].axes[a]);
+    add(t);
+  }
+  if (n.key_lengths) add({"key_lengths", tensor_role::key_lengths, element_type::i32, false, false, 1, {batch}});
+  if (n.scale.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::scale;
+  if (n.softcap.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::softcap;
+  if (n.window.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::window;
+  return s;
+}
+
+} // namespace attune

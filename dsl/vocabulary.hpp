@@ -1,0 +1,52 @@
+// The words of the language as plain enumerations, and their names in text. C++17, no Hana, no Halide:
+// the language, the pipeline, the emitted headers and the runtime all include this file.
+#pragma once
+#include <cstddef>
+
+namespace attune {
+
+/// How an element is stored. Arithmetic is always f32; f16 and bf16 round where a tensor is stored.
+enum class element_type { f32, f16, bf16, boolean, i32 };
+
+/// The named axes of every tensor that Attune knows.
+enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim };
+
+/// Where the last query stands relative to the keys: bottom_right lines it up with the last key,
+/// top_left lines up the first query with the first key. `diagonal`: both extents are the same by construction.
+enum class causal_alignment { off, diagonal, bottom_right, top_left };
+
+/// What a row with no allowed key gives: output 0 and LSE -inf, or the call fails with `empty_row`.
+enum class empty_row_policy { zero, error };
+
+/// Whether V may hold NaN or infinity at masked keys. `finite` is faster: 0 x NaN leaks inside a partly masked tile.
+enum class masked_value_policy { finite, anything };
+
+/// Order of the axes of query, key, value and output in the C ABI, outermost first.
+enum class tensor_layout { bhsd, bshd };
+
+constexpr std::size_t size_of(element_type e) {
+  switch (e) {
+    case element_type::f32: case element_type::i32: return 4;
+    case element_type::f16: case element_type::bf16: return 2;
+    case element_type::boolean: return 1;
+  }
+  return 0;
+}
+
+constexpr const char *name_of(element_type e) {
+  constexpr const char *names[] = {"f32", "f16", "bf16", "bool", "i32"};
+  return names[static_cast<int>(e)];
+}
+constexpr const char *name_of(axis_name a) {
+  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim"};
+  return names[static_cast<int>(a)];
+}
+constexpr const char *name_of(causal_alignment a) {
+  constexpr const char *names[] = {"off", "diagonal", "bottom_right", "top_left"};
+  return names[static_cast<int>(a)];
+}
+constexpr const char *name_of(empty_row_policy p) { return p == empty_row_policy::zero ? "zero" : "error"; }
+constexpr const char *name_of(masked_value_policy p) { return p == masked_value_policy::finite ? "finite" : "anything"; }
+constexpr const char *name_of(tensor_layout l) { return l == tensor_layout::bhsd ? "bhsd" : "bshd"; }
+
+} // namespace attune

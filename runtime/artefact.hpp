@@ -1,0 +1,43 @@
+// What the emitter knows of one spec, as data: one record per spec in a library, one variant per target. C++17.
+#pragma once
+#include "dsl/signature.hpp"
+#include "dsl/targets.hpp"
+
+namespace attune {
+
+/// A generated function in Halide's `argv` form. argv holds pointers, in this order:
+///   1. a `void *` user context, which points to an attune::call_context (runtime/call_context.hpp)
+///   2. the tensors that are read, in the order of the signature, each as halide_buffer_t *. Axes are reversed (innermost
+///      first) and all present; packed weights stand as query matrix, query bias, key matrix, key bias, value matrix,
+///      value bias [, output matrix, output bias]
+///   3. the call's numbers, in the order of the signature: float * for scale and softcap, int32_t * for window
+///   4. the tensors that are written, in the order of the signature
+/// f16 and bf16 tensors are passed as uint16, boolean ones as uint8.
+/// `pack` takes a user context, a weight matrix (f32, innermost first: feature out, feature in; any strides) and the
+/// packed matrix it writes (element of the spec, innermost first: lane, feature in, panel; panels = ceil(out / panel_lanes)).
+/// A packed bias is f32 [panels * panel_lanes], 0 where there is none.
+using generated_function = int (*)(void **argv);
+
+struct artefact_variant {
+  target_id target;
+  generated_function run;
+  generated_function pack;  ///< null for specs without projections
+  int panel_lanes;          ///< 0 for specs without projections
+  const char *schedule;     ///< family and parameters, in one line
+};
+
+struct artefact_info {
+  const char *spec;         ///< name of the spec struct, with its namespaces
+  const char *hash;         ///< of the spec's canonical text
+  numbers n;
+  signature call;
+  const artefact_variant *variants;
+  int variant_count;
+};
+
+/// Specialised by the emitted header of each spec, with
+///   static constexpr numbers n; static constexpr signature call; static constexpr const char *hash;
+///   static const artefact_info &info();
+template <class Spec> struct artefact;
+
+} // namespace attune
