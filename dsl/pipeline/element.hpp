@@ -1,0 +1,74 @@
+// Stored elements and f32, by integer arithmetic: the same bits on every target, and no help needed from Halide, whose own
+// f16 and bf16 emulation warns (a warning fails our build). f16 and bf16 travel as UInt(16), booleans as UInt(8).
+#pragma once
+#include "Halide.h"
+#include "dsl/vocabulary.hpp"
+
+namespace attune {
+
+inline Halide::Type stored_type(element_type e) {
+  switch (e) {
+    case element_type::f32: return Halide::Float(32);
+    case element_type::f16: case element_type::bf16: return Halide::UInt(16);
+    case element_type::boolean: return Halide::UInt(8);
+    case element_type::i32: return Halide::Int(32);
+  }
+  return {};
+}
+
+namespace detail {
+inline Halide::Expr u32(std::uint32_t x) { return Halide::Internal::make_const(Halide::UInt(32), x); }
+
+/// IEEE binary16 to f32, exact: normal numbers and denormals by one scaling with 2^112, infinities and NaN by exponent.
+inline Halide::Expr f16_to_f32(Halide::Expr stored) {
+  using namespace Halide;
+  Expr bits = cast<std::uint32_t>(stored);
+  Expr shifted = (bits & u32(0x7fff)) << 13;
+  Expr finite = reinterpret<std::uint32_t>(reinterpret<float>(shifted) * 5.192296858534828e33f);
+  Expr magnitude = select((bits & u32(0x7c00)) == u32(0x7c00), shifted | u32(0x7f800000), finite);
+  return reinterpret<float>(magnitude | ((bits & u32(0x8000)) << 16));
+}
+
+/// f32 to IEEE binary16, to nearest even. Scaling by 2^-112 lets the f32 unit round denormals; too large gives infinity.
+inline Halide::Expr f32_to_f16(Halide::Expr value) {
+  using namespace Halide;
+  Expr bits = reinterpret<std::uint32_t>(value);
+  Expr magnitude = bits & u32(0x7fffffff);
+  Expr scaled = reinterpret<std::uint32_t>(reinterpret<float>(min(magnitude, u32(0x477ff000))) * 1.925929944387236e-34f);
+  Expr rounded = (scaled + u32(0xfff) + ((scaled >> 13) & u32(1))) >> 13;
+  Expr finite_or_infinite = select(magnitude >= u32(0x477ff000), u32(0x7c00), rounded);
+  Expr result = select(magnitude > u32(0x7f800000), u32(0x7e00), finite_or_infinite);
+  return cast<std::uint16_t>(result | ((bits >> 16) & u32(0x8000)));
+}
+
+/// f32 to bfloat16, to nearest even; NaN stays NaN.
+inline Halide::Expr f32_to_bf16(Halide::Expr value) {
+  using namespace Halide;
+  Expr bits = reinterpret<std::uint32_t>(value);
+  Expr rounded = (bits + u32(0x7fff) + ((bits >> 16) & u32(1))) >> 16;
+  Expr quiet_nan = (bits >> 16) | u32(0x40);
+  return cast<std::uint16_t>(select((bits & u32(0x7fffffff)) > u32(0x7f800000), quiet_nan, rounded));
+}
+} // namespace detail
+
+/// A stored element as f32. Exact for every element type.
+inline Halide::Expr load_f32(Halide::Expr stored, element_type e) {
+  switch (e) {
+    case element_type::f16: return detail::f16_to_f32(stored);
+    case element_type::bf16: return Halide::reinterpret<float>(Halide::cast<std::uint32_t>(stored) << 16);
+    case element_type::boolean: case element_type::i32: return Halide::cast<float>(stored);
+    case element_type::f32: break;
+  }
+  return stored;
+}
+
+/// An f32 as it is stored: rounded to nearest, ties to even.
+inline Halide::Expr store_as(Halide::Expr value, element_type e) {
+  switch (e) {
+    case element_type::f16: return detail::f32_to_f16(value);
+    case element_type::bf16: return detail::f32_to_bf16(value);
+    default: return value;
+  }
+}
+
+} // namespace attune
