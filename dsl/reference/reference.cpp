@@ -1,0 +1,241 @@
+#include "dsl/reference/reference.hpp"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+namespace attune {
+namespace {
+
+constexpr double lowest_score = -9e29;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Nearest value with `bits` significant bits, exponents from `lowest_exponent`, magnitudes up to `largest`.
+double round_binary(double x, int bits, int lowest_exponent, double largest) {
+  if (!std::isfinite(x)) return x;
+  double rounded;
+  if (std::abs(x) < std::ldexp(1.0, lowest_exponent)) {
+    const double unit = std::ldexp(1.0, lowest_exponent - bits + 1);
+    rounded = std::nearbyint(x / unit) * unit;
+  } else {
+    const int dropped = 53 - bits;
+    const std::uint64_t pattern = std::bit_cast<std::uint64_t>(x), half = std::uint64_t{1} << (dropped - 1);
+    const std::uint64_t nearest = pattern + half - 1 + ((pattern >> dropped) & 1);
+    rounded = std::bit_cast<double>(nearest & ~((std::uint64_t{1} << dropped) - 1));
+  }
+  return std::abs(rounded) > largest ? std::copysign(infinity, x) : rounded;
+}
+
+double number_of(const setting &s, double at_call) { return s.kind == setting::at_call ? at_call : s.value; }
+
+double dot(const double *a, const double *b, std::int64_t count) {
+  double sums[4] = {};
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  for (; i < count; ++i) sums[0] += a[i] * b[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// rows [row, feature in] through `map`, matrix rounded to `element`. A block of rows shares each pass over the matrix.
+std::vector<double> apply(const linear_map &map, const std::vector<double> &rows, element_type element) {
+  if (static_cast<std::int64_t>(map.matrix.size()) != map.inputs * map.outputs) throw std::invalid_argument("reference: a weight matrix does not have feature in x feature out values");
+  const std::int64_t count = map.inputs == 0 ? 0 : static_cast<std::int64_t>(rows.size()) / map.inputs, block = 16;
+  std::vector<double> result(count * map.outputs), weights(map.outputs);
+  for (std::int64_t first = 0; first < count; first += block) {
+    const std::int64_t last = std::min(first + block, count);
+    for (std::int64_t i = 0; i < map.inputs; ++i) {
+      for (std::int64_t o = 0; o < map.outputs; ++o) weights[o] = round_to(element, map.matrix[i * map.outputs + o]);
+      for (std::int64_t r = first; r < last; ++r) {
+        const double x = rows[r * map.inputs + i];
+        double *to = &result[r * map.outputs];
+        for (std::int64_t o = 0; o < map.outputs; ++o) to[o] += x * weights[o];
+      }
+    }
+  }
+  if (!map.bias.empty())
+    for (std::int64_t r = 0; r < count; ++r)
+      for (std::int64_t o = 0; o < map.outputs; ++o) result[r * map.outputs + o] += map.bias[o];
+  return result;
+}
+
+/// source [batch, position, feature in] to [batch, head, position, dim], stored as `element`.
+scalar_tensor project(const scalar_tensor &source, const linear_map &map, std::int64_t heads, std::int64_t dim, element_type element) {
+  if (source.extents.size() != 3 || source.extents[2] != map.inputs || map.outputs != heads * dim)
+    throw std::invalid_argument("reference: a projection does not fit its tensor");
+  const std::int64_t batches = source.extents[0], positions = source.extents[1];
+  const std::vector<double> flat = apply(map, source.values, element);
+  scalar_tensor result({batches, heads, positions, dim});
+  for (std::int64_t b = 0; b < batches; ++b)
+    for (std::int64_t p = 0; p < positions; ++p)
+      for (std::int64_t h = 0; h < heads; ++h)
+        for (std::int64_t d = 0; d < dim; ++d)
+          result.values[((b * heads + h) * positions + p) * dim + d] = round_to(element, flat[((b * positions + p) * heads + h) * dim + d]);
+  return result;
+}
+
+struct operands {
+  scalar_tensor query, key, value;
+};
+
+operands operands_of(const reference_operator &op, const reference_arguments &a) {
+  const numbers &n = op.n;
+  if (n.source == source_kind::operands) return {a.query, a.key, a.value};
+  const scalar_tensor &memory = n.source == source_kind::projection ? a.hidden : a.context;
+  return {project(a.hidden, a.query_projection, n.heads, n.head_dim, n.element),
+          project(memory, a.key_projection, n.kv_heads, n.head_dim, n.element),
+          project(memory, a.value_projection, n.kv_heads, n.value_dim, n.element)};
+}
+
+/// Everything that decides about one call, and the meaning of one score.
+struct evaluation {
+  const reference_operator &op;
+  const reference_arguments &arguments;
+  operands in;
+  std::int64_t batches, queries, keys, group;
+  double scale, softcap, window;
+  scalar_reader read;
+
+  evaluation(const reference_operator &op_, const reference_arguments &a)
+      : op(op_), arguments(a), in(operands_of(op_, a)), scale(number_of(op_.n.scale, a.scale)), softcap(number_of(op_.n.softcap, a.softcap)),
+        window(number_of(op_.n.window, a.window)) {
+    const numbers &n = op.n;
+    const auto expect = [](const scalar_tensor &t, std::vector<std::int64_t> extents, const char *name) {
+      if (t.extents != extents) throw std::invalid_argument(std::string("reference: wrong extents of ") + name);
+    };
+    if (in.query.extents.size() != 4 || in.key.extents.size() != 4) throw std::invalid_argument("reference: query and key have four axes");
+    batches = in.query.extents[0], queries = in.query.extents[2], keys = in.key.extents[2], group = n.heads / n.kv_heads;
+    expect(in.query, {batches, n.heads, queries, n.head_dim}, "query");
+    expect(in.key, {batches, n.kv_heads, keys, n.head_dim}, "key");
+    expect(in.value, {batches, n.kv_heads, keys, n.value_dim}, "value");
+    if (a.inputs.size() != op.inputs.size()) throw std::invalid_argument("reference: the spec declares " + std::to_string(op.inputs.size()) + " inputs");
+    if (n.key_lengths && static_cast<std::int64_t>(a.key_lengths.size()) != batches) throw std::invalid_argument("reference: one key length per batch");
+    read = [this](int input, const std::vector<std::int64_t> &indices) { return arguments.inputs.at(input)(indices); };
+  }
+
+  std::int64_t index_of(axis_name axis, const position_index &at) const {
+    switch (axis) {
+      case axis_name::batch: return at.batch;
+      case axis_name::head: return at.head;
+      case axis_name::kv_head: return at.head / group;
+      case axis_name::query: return at.query;
+      case axis_name::key: return at.key;
+      default: throw std::invalid_argument(std::string("reference: a mask has no axis ") + name_of(axis));
+    }
+  }
+  double mask_value(std::size_t input, const position_index &at) const {
+    std::vector<std::int64_t> indices;
+    for (int a = 0; a < op.inputs[input].rank; ++a) indices.push_back(index_of(op.inputs[input].axes[a], at));
+    return arguments.inputs[input](indices);
+  }
+
+  bool allowed(const position_index &at) const {
+    const numbers &n = op.n;
+    const std::int64_t position = n.causal == causal_alignment::top_left ? at.query : at.query + (keys - queries);
+    if (n.causal != causal_alignment::off && at.key > position) return false;
+    if (n.window.kind != setting::off && static_cast<double>(at.key) < static_cast<double>(position) - window) return false;
+    if (n.key_lengths && at.key >= arguments.key_lengths[at.batch]) return false;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i].role == tensor_role::boolean_mask && mask_value(i, at) == 0) return false;
+      if (op.inputs[i].role == tensor_role::additive_mask && mask_value(i, at) == -infinity) return false;
+    }
+    return std::all_of(op.mask_functions.begin(), op.mask_functions.end(), [&](const auto &f) { return f(at, read); });
+  }
+
+  double score(const position_index &at) const {
+    const std::int64_t dim = op.n.head_dim;
+    const double *q = &in.query.values[((at.batch * op.n.heads + at.head) * queries + at.query) * dim];
+    const double *k = &in.key.values[((at.batch * op.n.kv_heads + at.head / group) * keys + at.key) * dim];
+    double s = dot(q, k, dim) * scale;
+    if (op.n.softcap.kind != setting::off) s = softcap * std::tanh(s / softcap);
+    for (const auto &f : op.score_functions) s = f(s, at, read);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.inputs[i].role == tensor_role::additive_mask) s += mask_value(i, at);
+    return s < lowest_score ? lowest_score : s;
+  }
+
+  /// One row: softmax over the allowed keys, then the weighted sum of their values.
+  void row(std::int64_t batch, std::int64_t head, std::int64_t query, scalar_tensor &attended, reference_answer &answer) const {
+    std::vector<std::int64_t> attended_keys;
+    std::vector<double> weights;
+    for (std::int64_t key = 0; key < keys; ++key)
+      if (allowed({batch, head, query, key})) {
+        attended_keys.push_back(key);
+        weights.push_back(score({batch, head, query, key}));
+      }
+    const std::int64_t row_index = (batch * op.n.heads + head) * queries + query, dim = op.n.value_dim;
+    if (attended_keys.empty()) {
+      answer.has_empty_row = true;
+      answer.lse.values[row_index] = -infinity;
+      return;
+    }
+    const double largest = *std::max_element(weights.begin(), weights.end());
+    for (double &w : weights) w = std::exp(w - largest);
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    answer.lse.values[row_index] = largest + std::log(total);
+    double *to = &attended.values[row_index * dim];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double w = weights[i] / total;
+      if (op.n.returns_weights) answer.weights.values[row_index * keys + attended_keys[i]] = w;
+      const double *v = &in.value.values[((batch * op.n.kv_heads + head / group) * keys + attended_keys[i]) * dim];
+      for (std::int64_t d = 0; d < dim; ++d) to[d] += w * v[d];
+    }
+  }
+};
+
+/// attended [batch, head, query, value_dim], stored as the spec's element, through the output projection.
+scalar_tensor project_out(const reference_operator &op, const linear_map &map, const scalar_tensor &attended) {
+  const std::int64_t batches = attended.extents[0], heads = attended.extents[1], queries = attended.extents[2], dim = attended.extents[3];
+  if (map.inputs != heads * dim || map.outputs != op.n.output_dim) throw std::invalid_argument("reference: the output projection does not fit the heads");
+  std::vector<double> rows(attended.values.size());
+  for (std::int64_t b = 0; b < batches; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t q = 0; q < queries; ++q)
+        for (std::int64_t d = 0; d < dim; ++d)
+          rows[((b * queries + q) * heads + h) * dim + d] = round_to(op.n.element, attended.values[((b * heads + h) * queries + q) * dim + d]);
+  scalar_tensor result({batches, queries, map.outputs});
+  result.values = apply(map, rows, op.n.element);
+  return result;
+}
+
+} // namespace
+
+double round_to(element_type element, double x) {
+  switch (element) {
+    case element_type::f16: return round_binary(x, 11, -14, 65504.0);
+    case element_type::bf16: return round_binary(x, 8, -126, 0x1.fep127);
+    default: return static_cast<float>(x);
+  }
+}
+
+scalar_tensor::scalar_tensor(std::vector<std::int64_t> extents_, double fill)
+    : extents(std::move(extents_)), values(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()), fill) {}
+
+std::int64_t scalar_tensor::offset_of(const std::vector<std::int64_t> &indices) const {
+  if (indices.size() != extents.size()) throw std::invalid_argument("reference: a tensor is read with the wrong number of indices");
+  std::int64_t offset = 0;
+  for (std::size_t a = 0; a < extents.size(); ++a) {
+    if (indices[a] < 0 || indices[a] >= extents[a]) throw std::out_of_range("reference: a tensor is read outside its extents");
+    offset = offset * extents[a] + indices[a];
+  }
+  return offset;
+}
+
+reference_answer evaluate_reference(const reference_operator &op, const reference_arguments &arguments) {
+  const evaluation e(op, arguments);
+  reference_answer answer;
+  answer.lse = scalar_tensor({e.batches, op.n.heads, e.queries});
+  if (op.n.returns_weights) answer.weights = scalar_tensor({e.batches, op.n.heads, e.queries, e.keys});
+  for (double v : e.in.value.values)
+    if (std::isfinite(v)) answer.largest_value = std::max(answer.largest_value, std::abs(v));
+  scalar_tensor attended({e.batches, op.n.heads, e.queries, op.n.value_dim});
+  for (std::int64_t b = 0; b < e.batches; ++b)
+    for (std::int64_t h = 0; h < op.n.heads; ++h)
+      for (std::int64_t q = 0; q < e.queries; ++q) e.row(b, h, q, attended, answer);
+  answer.output = op.n.output_dim > 0 ? project_out(op, arguments.output_projection, attended) : std::move(attended);
+  return answer;
+}
+
+} // namespace attune

@@ -1,0 +1,60 @@
+// The scalar reference: what a spec means, in double precision, one element after the other. No Halide, no vectors.
+// It rounds only where an operator stores: projected query, key and value, packed weights, and the attention output that
+// project_out reads. The final output is left unrounded.
+//
+// Order of what happens to a score: scale, softcap, score functions, additive masks, masks.
+// A score below -9e29 counts as -9e29, so that rows whose scores are all hugely negative still average equally.
+//
+// Diagonals. A query stands at position query + (keys - queries) under bottom_right alignment and without causal, and at
+// position query under top_left. Causal allows keys up to the position, a window w keys from position - w on; without
+// causal the window limits only that left side. `keys` is the extent of the tensors, never a batch's key length.
+#pragma once
+#include "dsl/reference/reference_operator.hpp"
+#include <cstdint>
+#include <vector>
+
+namespace attune {
+
+/// A dense array of doubles, axes outermost first, the last one contiguous.
+struct scalar_tensor {
+  std::vector<std::int64_t> extents;
+  std::vector<double> values;
+
+  scalar_tensor() = default;
+  explicit scalar_tensor(std::vector<std::int64_t> extents_, double fill = 0);
+  std::int64_t offset_of(const std::vector<std::int64_t> &indices) const;
+  double &operator()(const std::vector<std::int64_t> &indices) { return values[offset_of(indices)]; }
+  double operator()(const std::vector<std::int64_t> &indices) const { return values[offset_of(indices)]; }
+};
+
+/// y = x W + b, with W [feature in, feature out] and b [feature out], as pack_weights takes them (f32). b may be empty.
+struct linear_map {
+  std::int64_t inputs = 0, outputs = 0;
+  std::vector<float> matrix, bias;
+};
+
+/// The arguments of a call. Tensors hold what the call's memory holds, already rounded to its element; axes as in the
+/// spec's signature, batch included. Only those that the spec has need be set.
+struct reference_arguments {
+  scalar_tensor query, key, value;                                         ///< operands
+  scalar_tensor hidden, context;                                           ///< projections
+  linear_map query_projection, key_projection, value_projection, output_projection;
+  std::vector<scalar_tensor> inputs;                                       ///< in the order of the spec's declarations
+  std::vector<std::int64_t> key_lengths;                                   ///< one per batch
+  double scale = 1, softcap = 0, window = 0;                               ///< where the spec leaves them to the call
+};
+
+struct reference_answer {
+  scalar_tensor output;          ///< [batch, head, query, value_dim], or [batch, query, model_dim] after project_out
+  scalar_tensor lse;             ///< [batch, head, query], natural log; -inf for an empty row
+  scalar_tensor weights;         ///< [batch, head, query, key], only for specs that return them
+  double largest_value = 0;      ///< max |V| over the finite values: the unit of the error bounds
+  bool has_empty_row = false;    ///< some query may attend to no key
+};
+
+reference_answer evaluate_reference(const reference_operator &op, const reference_arguments &arguments);
+
+/// x as `element` stores it: nearest, ties to even; too large gives infinity.
+double round_to(element_type element, double x);
+
+} // namespace attune
