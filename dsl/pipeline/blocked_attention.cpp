@@ -1,0 +1,174 @@
+#include "dsl/pipeline/blocked_attention.hpp"
+#include "dsl/pipeline/element.hpp"
+#include "dsl/pipeline/scores.hpp"
+#include "dsl/pipeline/softmax.hpp"
+
+namespace attune {
+using namespace Halide;
+
+namespace {
+Expr ceiling_div(Expr a, int b) { return (a + (b - 1)) / b; }
+} // namespace
+
+attention_source operand_source(const operator_description &op, const call_arguments &args) {
+  Var d("d"), n("n"), h("h"), b("b");
+  attention_source s{Func("query_f32"), Func("key_f32"), Func("value_f32")};
+  s.query(d, n, h, b) = load_f32(args.query(d, n, h, b), op.n.element);
+  s.key(d, n, h, b) = load_f32(args.key(d, n, h, b), op.n.element);
+  s.value(d, n, h, b) = load_f32(args.value(d, n, h, b), op.n.element);
+  return s;
+}
+
+blocked_attention::blocked_attention(const operator_description &description, const call_arguments &arguments, const attention_source &source,
+                                     const blocking &how)
+    : cut(how), op(description), args(arguments) {
+  chunk_keys = cut.key_chunk > 0 ? Expr(cut.key_chunk) : max(ceiling_div(args.key_count, cut.key_block), 1) * cut.key_block;
+  define_operands(source);
+  define_rows();
+  define_sum();
+  define_merge();
+}
+
+Expr blocked_attention::last_query() const { return min(t * cut.query_tile + (cut.query_tile - 1), args.query_count - 1); }
+
+void blocked_attention::define_operands(const attention_source &source) {
+  const int group = op.n.heads / op.n.kv_heads;
+  staged_query(d, q, t, h, b) = source.query(d, min(t * cut.query_tile + q, args.query_count - 1), h, b) * query_factor(op, args);
+  query_tile(q, d, t, h, b) = staged_query(d, q, t, h, b);
+  // Reads past the last key of a tile repeat that key: nothing beyond a batch's length is ever read.
+  const Expr last_key = max(limits_of(op, args, first_query(), last_query(), b).end - 1, 0);
+  const Expr key = c * chunk_keys + k;
+  const Expr repeated = min(key, last_key), promised = unsafe_promise_clamped(key, 0, args.key_count - 1);
+  key_rows(d, k, c, t, h, b) = source.key(d, repeated, h / group, b);
+  value_rows(d, k, c, t, h, b) = source.value(d, repeated, h / group, b);
+  if (stages_rows()) return;
+  full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
+  full_value_rows(d, k, c, t, h, b) = source.value(d, promised, h / group, b);
+}
+
+void blocked_attention::add_score_pass(const std::string &name, bool is_masked, Expr begin, Expr end, int wanted_class) {
+  const std::string prefix = name + "_scores";
+  score_pass pass{Func(name + "_dot"), RDom(0, op.n.head_dim, name + "_features"),
+                  RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, prefix), 0};
+  pass.dot(q, k, c, t, h, b) = 0.0f;
+  const Func &keys = is_masked || stages_rows() ? key_rows : full_key_rows;
+  pass.dot(q, k, c, t, h, b) += keys(pass.features, k, c, t, h, b) * query_tile(q, pass.features, t, h, b);
+  if (has_tile_map) {
+    pass.keys.where(tile_map(pass.keys.z, c, t, h, b) == wanted_class);
+  } else { // one condition each with coefficient 1 on the block: Halide trims the loop exactly
+    const Expr first_block = c * (chunk_keys / cut.key_block);
+    pass.keys.where(pass.keys.z >= begin - first_block);
+    pass.keys.where(pass.keys.z < end - first_block);
+  }
+  const Expr key = pass.keys.z * cut.key_block + pass.keys.y * cut.dot_keys + pass.keys.x;
+  const position_expr at{b, h, t * cut.query_tile + q, c * chunk_keys + key};
+  Expr score = base2_score(op, args, pass.dot(q, key, c, t, h, b), at);
+  if (is_masked) score = masked(score, allowed(op, args, at));
+  const Expr row_maximum = chunk_keys; // the row of `rows` that holds the running maximum
+  rows(q, scatter(key, row_maximum), c, t, h, b) = gather(score, max(rows(q, row_maximum, c, t, h, b), score));
+  pass.update = rows.num_update_definitions() - 1;
+  score_passes.push_back(pass);
+}
+
+void blocked_attention::define_rows() {
+  has_tile_map = !is_affine(op);
+  const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+  const Expr first = limits.begin / cut.key_block, last = ceiling_div(limits.end, cut.key_block);
+  const Expr first_full = clamp(ceiling_div(limits.full_begin, cut.key_block), first, max(first, last));
+  const Expr last_full = clamp(limits.full_end / cut.key_block, first_full, max(first_full, last));
+  if (has_tile_map)
+    tile_map(block, c, t, h, b) = classify_tile(op, args, first_query(), last_query(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
+
+  const Expr row_maximum = chunk_keys, row_total = chunk_keys + 1;
+  rows(q, k, c, t, h, b) = undef<float>();
+  rows(q, row_maximum, c, t, h, b) = no_score;
+  first_row_update = 0;
+  if (!has_tile_map && op.n.window.kind != setting::off) add_score_pass("window", true, first, first_full, partial_tile);
+  add_score_pass("full", false, first_full, last_full, full_tile);
+  add_score_pass("masked", true, last_full, last, partial_tile);
+
+  rows(q, row_total, c, t, h, b) = 0.0f;
+  sum_row_update = rows.num_update_definitions() - 1;
+  weight_keys = RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, "weight_keys");
+  if (has_tile_map) {
+    weight_keys.where(tile_map(weight_keys.z, c, t, h, b) != static_cast<int>(empty_tile));
+  } else {
+    const Expr first_block = c * (chunk_keys / cut.key_block);
+    weight_keys.where(weight_keys.z >= first - first_block);
+    weight_keys.where(weight_keys.z < last - first_block);
+  }
+  const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
+  const Expr weight = exp2_nonpositive(rows(q, key, c, t, h, b) - rows(q, row_maximum, c, t, h, b));
+  rows(q, scatter(key, row_total), c, t, h, b) = gather(weight, rows(q, row_total, c, t, h, b) + weight);
+  weight_update = rows.num_update_definitions() - 1;
+}
+
+void blocked_attention::add_sum_pass(const RDom &keys, const Expr &key, const Func &values) {
+  const Expr weight = rows(g * cut.row_group + q, key, c, t, h, b);
+  Expr value = values(d, key, c, t, h, b);
+  if (op.n.masked_values == masked_value_policy::anything) { // 0 x NaN must not reach a row that masks the key
+    const Expr keep = select(reinterpret<int>(weight) != 0, detail::u32(0xffffffff), detail::u32(0));
+    value = reinterpret<float>(reinterpret<std::uint32_t>(value) & keep);
+  }
+  group_sum(d, q, g, c, t, h, b) += weight * value;
+  sum_keys.push_back(keys);
+}
+
+void blocked_attention::define_sum() {
+  const int unroll = cut.value_unroll;
+  group_sum(d, q, g, c, t, h, b) = 0.0f;
+  if (has_tile_map) {
+    RDom keys(0, unroll, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
+    keys.where(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile));
+    add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
+  } else {
+    const Expr first_row = t * cut.query_tile + g * cut.row_group;
+    const Expr last_row = min(first_row + (cut.row_group - 1), args.query_count - 1);
+    const key_limits limits = limits_of(op, args, first_row, last_row, b);
+    const Expr first = limits.begin / unroll, last = ceiling_div(limits.end, unroll);
+    const Expr last_whole = stages_rows() ? last : min(last, key_count_of(op, args, b) / unroll);
+    const auto pass = [&](const char *name, const Expr &from, const Expr &to, const Func &values) {
+      RDom keys(0, unroll, 0, chunk_keys / unroll, name);
+      keys.where(keys.y >= from - c * (chunk_keys / unroll));
+      keys.where(keys.y < to - c * (chunk_keys / unroll));
+      add_sum_pass(keys, keys.y * unroll + keys.x, values);
+    };
+    pass("sum_keys", first, last_whole, stages_rows() ? value_rows : full_value_rows);
+    if (!stages_rows()) pass("last_sum_keys", max(first, last_whole), last, value_rows);
+  }
+  sum(d, q, c, t, h, b) = group_sum(d, q % cut.row_group, q / cut.row_group, c, t, h, b);
+  chunk_maximum(q, c, t, h, b) = rows(q, chunk_keys, c, t, h, b);
+  chunk_total(q, c, t, h, b) = rows(q, chunk_keys + 1, c, t, h, b);
+}
+
+void blocked_attention::define_merge() {
+  const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+  const Expr chunks = (args.key_count + chunk_keys - 1) / chunk_keys;
+  const Expr first = limits.begin / chunk_keys, last = (limits.end + chunk_keys - 1) / chunk_keys;
+  const auto chunk_domain = [&](const char *name) {
+    RDom r(0, chunks, name);
+    r.where(r >= first);
+    r.where(r < last);
+    return r;
+  };
+  const auto used = [&](const RDom &r) { return clamp(r, first, max(last - 1, first)); };
+  maximum_chunks = chunk_domain("maximum_chunks");
+  total_chunks = chunk_domain("total_chunks");
+  merged_chunks = chunk_domain("merged_chunks");
+
+  maximum(q, t, h, b) = no_score;
+  maximum(q, t, h, b) = max(maximum(q, t, h, b), chunk_maximum(q, used(maximum_chunks), t, h, b));
+  chunk_weight(q, c, t, h, b) = exp2_nonpositive(chunk_maximum(q, c, t, h, b) - maximum(q, t, h, b));
+  const Expr total_chunk = used(total_chunks), merged_chunk = used(merged_chunks);
+  total(q, t, h, b) = 0.0f;
+  total(q, t, h, b) += chunk_weight(q, total_chunk, t, h, b) * chunk_total(q, total_chunk, t, h, b);
+  merged(d, q, t, h, b) = 0.0f;
+  merged(d, q, t, h, b) += chunk_weight(q, merged_chunk, t, h, b) * sum(d, q, merged_chunk, t, h, b);
+
+  const Expr row = q % cut.query_tile, tile = q / cut.query_tile;
+  const Expr row_maximum = maximum(row, tile, h, b), row_total = total(row, tile, h, b);
+  output(d, q, h, b) = select(is_empty_row(row_maximum, row_total), 0.0f, merged(d, row, tile, h, b) / row_total);
+  lse(q, h, b) = log_sum_exp(row_maximum, row_total);
+}
+
+} // namespace attune

@@ -1,0 +1,78 @@
+// Attention as a blocked Halide pipeline for CPUs: tiles of queries, chunks of keys, two-level softmax.
+//
+//   query_tile  scaled queries of a tile, queries innermost (in the vector lanes)
+//   dot         query . key, full tiles and masked tiles apart
+//   rows        per tile and chunk, in place: first scores and their running maximum, then weights and their sum
+//   sum         weights . value of one chunk
+//   merged      the chunks of a tile put together: sum over c of 2^(max_c - max) sum_c
+//   output      merged / total, and exactly 0 for empty rows
+//
+// Loops over key blocks stop at the limits that causal, window and lengths set; other masks are looked up in the tile map.
+#pragma once
+#include "dsl/pipeline/mask.hpp"
+
+namespace attune {
+
+/// The structural parameters of a schedule: how the pipeline is cut.
+struct blocking {
+  int query_tile;     ///< queries per task
+  int key_chunk;      ///< keys per softmax chunk; 0: all keys in one
+  int key_block;      ///< keys per entry of the tile map, and unit of the trimmed loops
+  int dot_keys;       ///< keys of one register tile of `dot`; divides key_block
+  int row_group;      ///< query rows of one register tile of `sum`; divides query_tile
+  int value_unroll;   ///< keys that `sum` takes at a time; divides dot_keys
+};
+
+/// Where query, key and value come from: arguments, or projections. f32 on the way out, indices (dim, position, head, batch).
+struct attention_source {
+  Halide::Func query, key, value;
+};
+attention_source operand_source(const operator_description &, const call_arguments &);
+
+struct blocked_attention {
+  blocked_attention(const operator_description &, const call_arguments &, const attention_source &, const blocking &);
+
+  blocking cut;
+  Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, block{"block"};
+  Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"};
+  Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
+  Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
+  Halide::Func rows{"rows"};
+  /// One way to fill score blocks: their dot product and the loop over (key in register tile, register tile, block).
+  struct score_pass {
+    Halide::Func dot;
+    Halide::RDom features, keys;
+    int update; ///< of `rows`
+  };
+  std::vector<score_pass> score_passes;
+  Halide::RDom weight_keys;
+  int first_row_update = 0, sum_row_update = 0, weight_update = 0;
+  /// `sum` of one row group, and its loops over (key of `value_unroll`, group of keys[, block]).
+  Halide::Func group_sum{"group_sum"};
+  std::vector<Halide::RDom> sum_keys;
+  Halide::Func sum{"sum"}, chunk_maximum{"chunk_maximum"}, chunk_total{"chunk_total"};
+  Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, merged{"merged"};
+  Halide::RDom maximum_chunks, total_chunks, merged_chunks;
+  Halide::Func output{"output"}; ///< f32 (d, q, h, b)
+  Halide::Func lse{"lse"};       ///< f32 (q, h, b)
+  bool has_tile_map = false;
+  Halide::Expr chunk_keys;       ///< keys per chunk
+
+  /// Whether key_rows and value_rows are f32 copies of a chunk, made once per tile, rather than read in place.
+  bool stages_rows() const { return op.n.element != element_type::f32; }
+
+private:
+  const operator_description &op;
+  const call_arguments &args;
+
+  Halide::Expr first_query() const { return t * cut.query_tile; }
+  Halide::Expr last_query() const;
+  void define_operands(const attention_source &);
+  void define_rows();
+  void add_score_pass(const std::string &name, bool masked, Halide::Expr begin, Halide::Expr end, int wanted_class);
+  void add_sum_pass(const Halide::RDom &keys, const Halide::Expr &key, const Halide::Func &values);
+  void define_sum();
+  void define_merge();
+};
+
+} // namespace attune

@@ -1,0 +1,80 @@
+#include "dsl/pipeline/call_arguments.hpp"
+#include "dsl/pipeline/element.hpp"
+
+namespace attune {
+using namespace Halide;
+
+call_arguments::call_arguments(const operator_description &op)
+    : scale("scale"), softcap("softcap"), window("window"), declared(op.inputs) {
+  const element_type e = op.n.element;
+  switch (op.n.source) {
+    case source_kind::operands:
+      query = add(e, 4, "query");
+      key = add(e, 4, "key");
+      value = add(e, 4, "value");
+      query.dim(0).set_bounds(0, op.n.head_dim);
+      key.dim(0).set_bounds(0, op.n.head_dim);
+      value.dim(0).set_bounds(0, op.n.value_dim);
+      query_count = query.dim(1).extent();
+      key_count = key.dim(1).extent();
+      break;
+    case source_kind::cross_projection:
+    case source_kind::projection:
+      hidden = add(e, 3, "hidden");
+      hidden.dim(0).set_bounds(0, op.n.model_dim);
+      query_count = hidden.dim(1).extent();
+      key_count = query_count;
+      if (op.n.source == source_kind::cross_projection) {
+        context = add(e, 3, "context");
+        context.dim(0).set_bounds(0, op.n.context_dim);
+        key_count = context.dim(1).extent();
+      }
+      query_matrix = add_matrix(e, "query_matrix");
+      key_matrix = add_matrix(e, "key_matrix");
+      value_matrix = add_matrix(e, "value_matrix");
+      if (op.n.output_dim > 0) output_matrix = add_matrix(e, "output_matrix");
+      break;
+  }
+  for (const input_declaration &i : declared) {
+    inputs.push_back(add(i.element, i.rank, i.name));
+    if (i.rank > 0) inputs.back().dim(0).set_stride(Expr()); // a caller may broadcast or transpose any axis
+  }
+  if (op.n.key_lengths) {
+    key_lengths = add(element_type::i32, 1, "key_lengths");
+    key_lengths.dim(0).set_stride(Expr());
+  }
+  if (op.n.scale.kind == setting::at_call) arguments.push_back(scale);
+  if (op.n.softcap.kind == setting::at_call) arguments.push_back(softcap);
+  if (op.n.window.kind == setting::at_call) arguments.push_back(window);
+}
+
+ImageParam call_arguments::add(element_type e, int rank, const std::string &name) {
+  ImageParam p(stored_type(e), rank, name);
+  for (int i = 0; i < rank; ++i) p.dim(i).set_min(0);
+  arguments.push_back(p);
+  return p;
+}
+
+matrix_arguments call_arguments::add_matrix(element_type e, const std::string &name) {
+  ImageParam panels = add(e, 3, name);
+  return {panels, add(element_type::f32, 1, name + "_bias")};
+}
+
+Expr call_arguments::read(int input, const std::vector<Expr> &indices) const {
+  const ImageParam &p = inputs.at(input);
+  const auto rank = static_cast<int>(indices.size());
+  std::vector<Expr> innermost_first(rank);
+  for (int axis = 0; axis < rank; ++axis) {
+    const int dim = rank - 1 - axis;
+    innermost_first[dim] = clamp(indices[axis], 0, p.dim(dim).extent() - 1);
+  }
+  return load_f32(p(innermost_first), declared[input].element);
+}
+
+std::vector<Argument> call_arguments::in_order() const { return arguments; }
+
+Expr value_of(const setting &s, const Param<float> &parameter) {
+  return s.kind == setting::at_call ? Expr(parameter) : Expr(static_cast<float>(s.value));
+}
+
+} // namespace attune

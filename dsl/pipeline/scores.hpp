@@ -1,0 +1,19 @@
+// The scores stage: what happens to a dot product of query and key before the softmax. Scores leave this stage in base 2:
+// log2(e) is folded in, so that the softmax needs only 2^x.
+#pragma once
+#include "dsl/pipeline/call_arguments.hpp"
+
+namespace attune {
+
+/// What each query is multiplied by before the dot products: the scale, and log2(e) too where nothing stands between the
+/// dot product and the softmax.
+Halide::Expr query_factor(const operator_description &, const call_arguments &);
+
+/// A dot product of scaled query and key as a base-2 score: softcap, the user's score functions in order, additive masks.
+/// Sums below -9e29 saturate there, so that rows of huge negative scores stay rows of equal scores.
+Halide::Expr base2_score(const operator_description &, const call_arguments &, Halide::Expr dot, const position_expr &);
+
+/// max(value, floor), and NaN where value is NaN. Halide's own max may drop a NaN.
+Halide::Expr at_least(Halide::Expr value, Halide::Expr floor);
+
+} // namespace attune

@@ -1,0 +1,51 @@
+// The softmax stage in pieces: 2^x, and what a row's running maximum and sum mean at the end. Scores are in base 2.
+//
+// Masked scores hold `masked_score` exactly, and 2^(masked_score - m) is exactly 0 for every real maximum m. Whether a row
+// is empty is decided by the mask: its maximum then never rises above `masked_score`, and no NaN entered its sum.
+#pragma once
+#include "dsl/pipeline/element.hpp"
+
+namespace attune {
+
+inline constexpr float masked_score = -1e30f;  ///< what a masked score holds; real scores stay above -9e29
+inline constexpr float no_score = -2e30f;      ///< maximum of a row of which no tile was visited
+inline constexpr float empty_threshold = -9.5e29f;
+
+/// 2^x for x <= 0, relative error 1.9e-7 (checked on 100,001 points of [-0.5, 0.5]); exactly 0 from -127 down; NaN stays NaN.
+/// x = n + f with n the nearest integer, by adding and subtracting 1.5 * 2^23; 2^f = 1 + f q(f), q of degree 4: a minimax
+/// fit of the relative error (Lawson's iteration on 4,001 Chebyshev points), rounded to f32.
+inline Halide::Expr exp2_nonpositive(Halide::Expr x) {
+  using namespace Halide;
+  const Expr bounded = select(strict_float(x < -127.0f), -127.0f, x); // strict: keeps a NaN
+  const Expr shifted = strict_float(bounded + 12582912.0f);
+  const Expr f = strict_float(bounded - (shifted - 12582912.0f));
+  const Expr q = (((1.326472731307149e-3f * f + 9.671512991189957e-3f) * f + 5.550733581185341e-2f) * f + 2.4022242426872253e-1f) * f + 6.931470036506653e-1f;
+  const Expr power = q * f + 1.0f;
+  return reinterpret<float>(reinterpret<int>(power) + (reinterpret<int>(shifted) << 23));
+}
+
+/// A score where allowed, `masked_score` where not, whatever the score's bits. By integer arithmetic: a select would let
+/// bounds inference shrink the score's tile by the condition.
+inline Halide::Expr masked(Halide::Expr score, Halide::Expr allowed) {
+  using namespace Halide;
+  const Expr keep = select(allowed, detail::u32(0xffffffff), detail::u32(0));
+  const Expr otherwise = select(allowed, detail::u32(0), reinterpret<std::uint32_t>(Expr(masked_score)));
+  return reinterpret<float>((reinterpret<std::uint32_t>(score) & keep) | otherwise);
+}
+
+inline Halide::Expr is_nan_bits(Halide::Expr x) {
+  return (Halide::reinterpret<std::uint32_t>(x) & detail::u32(0x7fffffff)) > detail::u32(0x7f800000);
+}
+
+/// Whether a row with this maximum (base 2) and this sum has no allowed key.
+inline Halide::Expr is_empty_row(Halide::Expr maximum, Halide::Expr sum) { return maximum < empty_threshold && !is_nan_bits(sum); }
+
+/// Natural log of the sum of exp(score): (maximum + log2(sum)) ln 2; -inf for an empty row.
+inline Halide::Expr log_sum_exp(Halide::Expr maximum, Halide::Expr sum) {
+  using namespace Halide;
+  const Expr finite = maximum * 0.693147180559945309f + log(sum);
+  const Expr with_nan = select(is_nan_bits(sum), sum, finite);
+  return select(is_empty_row(maximum, sum), reinterpret<float>(detail::u32(0xff800000)), with_nan);
+}
+
+} // namespace attune

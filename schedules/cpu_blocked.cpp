@@ -1,0 +1,148 @@
+#include "schedules/cpu_blocked.hpp"
+
+namespace attune {
+using namespace Halide;
+
+namespace {
+/// Vector lanes for an axis of this extent: the widest power of two that divides it, at most the target's.
+int lanes_for(int extent, int widest) {
+  int lanes = widest;
+  while (extent % lanes != 0) lanes /= 2;
+  return lanes;
+}
+int f32_lanes(const target_info &t) { return t.vector_bytes / 4; }
+
+struct lane_plan {
+  int query;       ///< vectors of queries
+  int head_dim;    ///< vectors of features where they are copied
+  int value_dim;   ///< vectors of output features
+  int value_tile;  ///< output features of one register tile of the weighted sum
+};
+lane_plan lanes_of(const operator_description &op, const target_info &target, const schedule_point &point) {
+  const int widest = f32_lanes(target);
+  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0};
+  lanes.value_tile = lanes.value_dim * point.at("value_vectors");
+  while (op.n.value_dim % lanes.value_tile != 0) lanes.value_tile -= lanes.value_dim;
+  return lanes;
+}
+} // namespace
+
+blocking blocking_of(const schedule_point &p) {
+  return {p.at("query_tile"), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll")};
+}
+
+schedule_point cpu_blocked_default(const operator_description &op, const target_info &target) {
+  const bool affine = op.mask_functions.empty() && [&] {
+    for (const input_declaration &i : op.inputs)
+      if (i.role == tensor_role::boolean_mask || i.role == tensor_role::additive_mask) return false;
+    return true;
+  }();
+  const bool trimmed = op.n.causal != causal_alignment::off || op.n.window.kind != setting::off;
+  const bool narrow = trimmed || op.n.head_dim >= 128;
+  int query_tile, query_vectors, dot_keys, row_group, key_chunk;
+  if (target.vector_bytes == 64) { // 16 accumulators in `dot` and in `sum`
+    query_tile = narrow ? 32 : 64, query_vectors = narrow ? 2 : 4, dot_keys = narrow ? 8 : 4, row_group = 8;
+    key_chunk = trimmed ? 1024 : 512;
+  } else if (target.vector_bytes == 32) { // 12 accumulators: 16 registers
+    query_tile = 24, query_vectors = 3, dot_keys = 4, row_group = 6;
+    key_chunk = op.n.head_dim >= 128 ? 128 : trimmed ? 512 : 256;
+  } else { // NEON: 24 accumulators in `dot`, 16 in `sum`
+    query_tile = 16, query_vectors = 2, dot_keys = 12, row_group = 8;
+    key_chunk = 480;
+  }
+  const int key_block = affine ? dot_keys : dot_keys * (dot_keys >= 12 ? 2 : 32 / dot_keys);
+  if (key_chunk % key_block != 0) key_chunk -= key_chunk % key_block;
+  return {"chunk",
+          {{"query_tile", query_tile}, {"key_chunk", key_chunk}, {"key_block", key_block}, {"query_vectors", query_vectors}, {"dot_keys", dot_keys},
+           {"dot_unroll", 4}, {"row_group", row_group}, {"value_vectors", 2}, {"value_unroll", 4}},
+          "default"};
+}
+
+std::string cpu_blocked_broken_rule(const operator_description &, const target_info &target, const schedule_point &p) {
+  const auto divides = [&](const char *small, int small_value, const char *large, int large_value) -> std::string {
+    if (small_value > 0 && large_value % small_value == 0) return "";
+    return std::string(small) + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + ")";
+  };
+  const blocking cut = blocking_of(p);
+  const int vector_queries = p.at("query_vectors") * f32_lanes(target);
+  for (const std::string &broken :
+       {divides("query_vectors x lanes", vector_queries, "query_tile", cut.query_tile), divides("row_group", cut.row_group, "query_tile", cut.query_tile),
+        divides("dot_keys", cut.dot_keys, "key_block", cut.key_block), divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
+        cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string()})
+    if (!broken.empty()) return broken;
+  const int accumulators = p.at("query_vectors") * cut.dot_keys;
+  if (accumulators >= target.vector_registers)
+    return "query_vectors x dot_keys (" + std::to_string(accumulators) + ") must leave registers free of " + std::to_string(target.vector_registers);
+  return "";
+}
+
+namespace {
+/// Rows of a tile that run along queries: small, computed once per tile.
+void schedule_row_vectors(Func f, const Var &q, int query_tile, int lanes) { f.bound_extent(q, query_tile).vectorize(q, lanes).unroll(q); }
+
+void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operator_description &op, const schedule_point &point) {
+  const int tile = point.at("query_vectors") * lanes.query;
+  Var qq("qq"), qi("qi");
+  Func &rows = a.rows;
+  rows.update(a.first_row_update).vectorize(a.q, lanes.query).unroll(a.q);
+  rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
+  for (blocked_attention::score_pass &pass : a.score_passes) {
+    rows.update(pass.update).split(a.q, qq, qi, tile).reorder(qi, pass.keys.x, qq, pass.keys.y, pass.keys.z).vectorize(qi, lanes.query).unroll(qi).unroll(pass.keys.x);
+    pass.dot.compute_at(rows, qq).bound_extent(a.q, tile).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
+    pass.dot.update().reorder(a.q, a.k, pass.features.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k).unroll(pass.features.x, lanes_for(op.n.head_dim, point.at("dot_unroll")));
+  }
+  rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
+}
+
+void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
+  Var dd("dd"), di("di"), qq("qq"), qi("qi");
+  a.sum.split(a.d, dd, di, lanes.value_tile).split(a.q, qq, qi, a.cut.row_group).reorder(di, qi, qq, dd, a.c, a.t, a.h, a.b).vectorize(di, lanes.value_dim).unroll(di).unroll(qi);
+  a.group_sum.compute_at(a.sum, qq).bound_extent(a.q, a.cut.row_group).bound_extent(a.g, 1).bound_extent(a.d, lanes.value_tile)
+      .vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q);
+  for (std::size_t i = 0; i < a.sum_keys.size(); ++i) {
+    RDom &keys = a.sum_keys[i];
+    std::vector<VarOrRVar> order{a.d, a.q, keys.x, keys.y};
+    if (a.has_tile_map) order.push_back(keys.z);
+    a.group_sum.update(static_cast<int>(i)).reorder(order).vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q).unroll(keys.x);
+  }
+}
+} // namespace
+
+void schedule_cpu_blocked(blocked_attention &a, Func result, Func lse, const operator_description &op, const target_info &target, const schedule_point &point) {
+  const lane_plan lanes = lanes_of(op, target, point);
+  const int query_tile = a.cut.query_tile;
+  Var qo("qo"), qi("qi"), task("task");
+  result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
+  result.vectorize(a.d, lanes.value_dim).unroll(a.d);
+  if (lse.defined()) {
+    lse.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
+    lse.compute_with(result, task);
+  }
+  for (Func *f : {&a.merged, &a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.total, &a.maximum, &a.chunk_weight, &a.rows})
+    f->bound_extent(a.t, 1);
+  const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };
+
+  per_tile(a.staged_query).bound_extent(a.q, query_tile).bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim);
+  per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
+  per_tile(a.merged).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
+  a.total.update().reorder(a.q, a.total_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  a.maximum.update().reorder(a.q, a.maximum_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  if (a.has_tile_map) per_tile(a.tile_map);
+
+  per_tile(a.sum).bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
+  schedule_sum(a, lanes);
+  for (Func *f : {&a.chunk_maximum, &a.chunk_total}) {
+    schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
+    f->compute_with(a.sum, a.c);
+  }
+  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys + 2);
+  schedule_scores(a, lanes, op, point);
+  if (a.stages_rows()) {
+    a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);
+    a.value_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.value_dim);
+  }
+}
+
+} // namespace attune
