@@ -1,0 +1,216 @@
+#include "runtime/bind.hpp"
+#include <climits>
+#include <cstdio>
+#include <cmath>
+
+namespace attune {
+namespace {
+
+using integer = long long; // for printf
+
+/// What a call knows of an axis whose extent the spec leaves open.
+struct known_extent {
+  std::int64_t extent = -1;
+  const char *tensor = nullptr;
+};
+
+class binder {
+public:
+  binder(const artefact_info &a, const tensor_ref *given, bound_call &c) : artefact_(a), given_(given), call_(c) {}
+
+  status bind_tensor(int i) {
+    const tensor_shape &shape = artefact_.call.tensors[i];
+    bound_tensor &t = call_.tensors[i];
+    t.shape = &shape;
+    t.data = given_[i].data;
+    if (shape.role == tensor_role::packed_weights) return bind_weights(given_[i]);
+    if (status s = order_axes(shape, given_[i], t); !s) return s;
+    if (status s = check_element(shape, given_[i]); !s) return s;
+    if (status s = check_strides(shape, t); !s) return s;
+    return check_extents(shape, given_[i], t);
+  }
+
+  /// After all tensors: the batch of those that left it out, and whether the data is there.
+  status complete_tensor(int i) {
+    const tensor_shape &shape = artefact_.call.tensors[i];
+    bound_tensor &t = call_.tensors[i];
+    if (shape.role == tensor_role::packed_weights) return {};
+    bool empty = false;
+    for (int a = 0; a < shape.rank; ++a) {
+      if (t.extent[a] == left_out) {
+        if (shape.written && call_.batch != 1)
+          return failure(error_code::wrong_axis, "%s: tensor %s has no batch axis, but %s has batch %lld. Only tensors that are read may leave out batch then: add a batch axis.",
+                         artefact_.spec, shape.name, seen(axis_name::batch).tensor, integer(call_.batch));
+        t.extent[a] = call_.batch;
+        t.stride[a] = 0;
+      }
+      empty |= t.extent[a] == 0;
+    }
+    if (!empty && !t.data)
+      return failure(error_code::missing_tensor, "%s: tensor %s has no data (null pointer) although it is not empty.", artefact_.spec, shape.name);
+    if (reinterpret_cast<std::uintptr_t>(t.data) % size_of(shape.element) != 0)
+      return failure(error_code::misaligned, "%s: tensor %s: its address is not a multiple of %d bytes, the size of an %s element.", artefact_.spec, shape.name,
+                     static_cast<int>(size_of(shape.element)), name_of(shape.element));
+    return {};
+  }
+
+  known_extent &seen(axis_name a) { return seen_[static_cast<int>(joined(a))]; }
+
+private:
+  static constexpr std::int64_t left_out = -1;
+
+  /// Where queries and keys are the same tokens, one extent serves both axes.
+  axis_name joined(axis_name a) const {
+    const bool same = artefact_.n.same_extents || artefact_.n.source == source_kind::projection;
+    return same && a == axis_name::key ? axis_name::query : a;
+  }
+
+  status bind_weights(const tensor_ref &r) {
+    call_.weights = static_cast<const packed_weights_ref *>(r.data);
+    if (!call_.weights)
+      return failure(error_code::missing_tensor, "%s: no packed weights were passed. Make them once with pack_weights and pass them to every call.", artefact_.spec);
+    if (std::strcmp(call_.weights->hash, artefact_.hash) != 0)
+      return failure(error_code::wrong_weights, "%s: these weights were packed for spec %s (hash %s), expected hash %s. Pack them again for this spec.", artefact_.spec,
+                     call_.weights->spec, call_.weights->hash, artefact_.hash);
+    return {};
+  }
+
+  static int place(const tensor_shape &shape, axis_name a) {
+    for (int i = 0; i < shape.rank; ++i)
+      if (shape.axes[i].axis == a) return i;
+    return -1;
+  }
+
+  status order_axes(const tensor_shape &shape, const tensor_ref &r, bound_tensor &t) {
+    for (int a = 0; a < shape.rank; ++a) t.extent[a] = left_out;
+    for (int i = 0; i < r.rank; ++i) {
+      const int p = place(shape, r.axes[i]);
+      if (p < 0) return failure(error_code::wrong_axis, "%s: tensor %s has no axis %s. Its axes are %s.", artefact_.spec, shape.name, name_of(r.axes[i]), axes_text(shape).text);
+      if (t.extent[p] != left_out) return failure(error_code::wrong_axis, "%s: tensor %s was passed with axis %s twice.", artefact_.spec, shape.name, name_of(r.axes[i]));
+      if (r.extent[i] < 0)
+        return failure(error_code::wrong_extent, "%s: tensor %s: axis %s has the negative extent %lld.", artefact_.spec, shape.name, name_of(r.axes[i]), integer(r.extent[i]));
+      t.extent[p] = r.extent[i];
+      t.stride[p] = r.stride[i];
+    }
+    for (int a = 0; a < shape.rank; ++a)
+      if (t.extent[a] == left_out && shape.axes[a].axis != axis_name::batch)
+        return failure(error_code::wrong_axis, "%s: tensor %s was passed without axis %s. Its axes are %s; only batch may be left out.", artefact_.spec, shape.name,
+                       name_of(shape.axes[a].axis), axes_text(shape).text);
+    return {};
+  }
+
+  status check_element(const tensor_shape &shape, const tensor_ref &r) {
+    if (r.element != shape.element)
+      return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them before the call.", artefact_.spec, shape.name, name_of(shape.element),
+                     name_of(r.element));
+    if (shape.written && !r.writable)
+      return failure(error_code::not_writable, "%s: tensor %s is written by the kernel, but was passed as read-only.", artefact_.spec, shape.name);
+    return {};
+  }
+
+  /// Strides of axes with one element say nothing and are set to what generated code expects.
+  status check_strides(const tensor_shape &shape, bound_tensor &t) {
+    for (int a = 0; a < shape.rank; ++a) {
+      const char *axis = name_of(shape.axes[a].axis);
+      const bool innermost = a == shape.rank - 1;
+      if (t.extent[a] == left_out) continue;
+      if (t.extent[a] <= 1) {
+        t.stride[a] = innermost ? 1 : 0;
+        continue;
+      }
+      if (t.extent[a] > INT32_MAX || t.stride[a] > INT32_MAX)
+        return failure(error_code::too_large, "%s: tensor %s: axis %s has extent %lld and stride %lld, expected at most %d. Split the call.", artefact_.spec, shape.name, axis,
+                       integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
+      if (t.stride[a] < 0)
+        return failure(error_code::wrong_stride, "%s: tensor %s: axis %s has the negative stride %lld. Copy the tensor to one with positive strides.", artefact_.spec, shape.name,
+                       axis, integer(t.stride[a]));
+      if (innermost && shape.innermost_contiguous && t.stride[a] != 1)
+        return failure(error_code::wrong_stride, "%s: tensor %s: axis %s must be contiguous: expected stride 1, got %lld. Copy the tensor, or give its axes in their order in memory.",
+                       artefact_.spec, shape.name, axis, integer(t.stride[a]));
+    }
+    return {};
+  }
+
+  status check_extents(const tensor_shape &shape, const tensor_ref &r, const bound_tensor &t) {
+    for (int i = 0; i < r.rank; ++i) {
+      const int p = place(shape, r.axes[i]);
+      const std::int64_t got = t.extent[p], fixed = shape.axes[p].extent;
+      if (fixed != dynamic_extent && got != fixed)
+        return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (fixed by the spec), got %lld.", artefact_.spec, shape.name, name_of(r.axes[i]), integer(fixed),
+                       integer(got));
+      if (fixed != dynamic_extent) continue;
+      known_extent &known = seen(r.axes[i]);
+      if (!known.tensor) known = {got, shape.name};
+      if (known.extent != got)
+        return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (as in tensor %s), got %lld. The tensors of one call must agree.", artefact_.spec, shape.name,
+                       name_of(r.axes[i]), integer(known.extent), known.tensor, integer(got));
+    }
+    return {};
+  }
+
+  struct short_text {
+    char text[120] = {};
+  };
+  static short_text axes_text(const tensor_shape &shape) {
+    short_text s;
+    int used = 0;
+    for (int a = 0; a < shape.rank; ++a) used += std::snprintf(s.text + used, sizeof s.text - used, "%s%s", a ? ", " : "", name_of(shape.axes[a].axis));
+    return s;
+  }
+
+  const artefact_info &artefact_;
+  const tensor_ref *given_;
+  bound_call &call_;
+  known_extent seen_[9];
+};
+
+status check_overlap(const artefact_info &a, const bound_call &c) {
+  for (int i = 0; i < a.call.tensor_count; ++i) {
+    if (!a.call.tensors[i].written) continue;
+    if (may_overlap_itself(c.tensors[i]))
+      return failure(error_code::overlap, "%s: tensor %s is written, but its strides lead two of its indices to one element. Give it strides that do not.", a.spec,
+                     a.call.tensors[i].name);
+    for (int j = 0; j < a.call.tensor_count; ++j) {
+      if (j == i || (a.call.tensors[j].written && j < i) || a.call.tensors[j].role == tensor_role::packed_weights) continue;
+      if (may_overlap(c.tensors[i], c.tensors[j]))
+        return failure(error_code::overlap, "%s: tensor %s is written and shares memory with tensor %s. Give it memory of its own.", a.spec, a.call.tensors[i].name,
+                       a.call.tensors[j].name);
+    }
+  }
+  return {};
+}
+
+status bind_number(const artefact_info &a, int i, double x, bound_call &c) {
+  const number_role role = a.call.call_numbers[i];
+  const char *name = name_of(role);
+  if (!std::isfinite(x) || std::fabs(x) > 3.4e38)
+    return failure(error_code::bad_number, "%s: number %s is %g, expected a finite number that an f32 can hold.", a.spec, name, x);
+  if (role == number_role::softcap && !(x > 0)) return failure(error_code::bad_number, "%s: number softcap is %g, expected one above 0.", a.spec, x);
+  if (role == number_role::window && (x < 0 || x > INT32_MAX || x != std::floor(x)))
+    return failure(error_code::bad_number, "%s: number window is %g, expected a whole number from 0 to %d: how many keys before its own position a query sees.", a.spec, x, INT32_MAX);
+  if (role == number_role::window) c.integers[i] = static_cast<std::int32_t>(x);
+  else c.reals[i] = static_cast<float>(x);
+  return {};
+}
+
+} // namespace
+
+status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &c) noexcept {
+  if (tensor_count != a.call.tensor_count || number_count != a.call.number_count)
+    return failure(error_code::wrong_count, "%s: expected %d tensors and %d numbers, got %d and %d.", a.spec, a.call.tensor_count, a.call.number_count, tensor_count, number_count);
+  binder b(a, tensors, c);
+  for (int i = 0; i < tensor_count; ++i)
+    if (status s = b.bind_tensor(i); !s) return s;
+  const auto extent = [&](axis_name axis, std::int64_t otherwise) { return b.seen(axis).tensor ? b.seen(axis).extent : otherwise; };
+  c.batch = extent(axis_name::batch, 1);
+  c.query = extent(axis_name::query, 0);
+  c.key = extent(axis_name::key, 0);
+  for (int i = 0; i < tensor_count; ++i)
+    if (status s = b.complete_tensor(i); !s) return s;
+  if (status s = check_overlap(a, c); !s) return s;
+  for (int i = 0; i < number_count; ++i)
+    if (status s = bind_number(a, i, numbers[i], c); !s) return s;
+  return check_rows(a, c);
+}
+
+} // namespace attune

@@ -1,0 +1,33 @@
+// The checks of a call, and the tensors as generated code wants them: axes in the signature's order, none missing. Private.
+#pragma once
+#include "runtime/call.hpp"
+
+namespace attune {
+
+struct bound_tensor {
+  const tensor_shape *shape = nullptr;
+  void *data = nullptr;
+  std::int64_t extent[maximum_rank] = {}, stride[maximum_rank] = {}; ///< in the order of the signature; elements
+};
+
+/// A call whose arguments passed.
+struct bound_call {
+  bound_tensor tensors[maximum_tensors];
+  const packed_weights_ref *weights = nullptr;
+  std::int64_t batch = 1, query = 0, key = 0;
+  float reals[maximum_numbers] = {};         ///< scale and softcap
+  std::int32_t integers[maximum_numbers] = {}; ///< window
+};
+
+status bind(const artefact_info &, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &) noexcept;
+
+/// Whether two tensors share an element; true as well where that cannot be told from their strides.
+bool may_overlap(const bound_tensor &, const bound_tensor &) noexcept;
+/// Whether two indices of one tensor lead to one element; true as well where that cannot be told from its strides.
+bool may_overlap_itself(const bound_tensor &) noexcept;
+
+/// Reads the key lengths and refuses those outside 0 .. key extent; then, where the spec makes empty rows an error, refuses
+/// a row that its causal, window and length masks leave without a key.
+status check_rows(const artefact_info &, const bound_call &) noexcept;
+
+} // namespace attune

@@ -1,0 +1,17 @@
+// The threads behind generated code: one small pool per program, made when it is first needed. C++17.
+//
+// The number of threads of a call is call_options::threads; if that is 0, the environment variable ATTUNE_THREADS (read
+// once); if that is not set, the number of CPUs that the process may use.
+#pragma once
+#include "runtime/call_context.hpp"
+
+namespace attune {
+
+/// What a call with `threads = 0` uses.
+int default_threads() noexcept;
+
+/// Calls task(argument, i) once for each i < count and returns when all have ended. Uses the context's pool if it has one,
+/// else Attune's threads; the caller takes part. A call from inside a task runs in place. Tasks must not throw.
+void run_tasks(const call_context *, int count, void (*task)(void *argument, int i), void *argument) noexcept;
+
+} // namespace attune
