@@ -62,7 +62,9 @@ std::vector<double> apply(const linear_map &map, const std::vector<double> &rows
 }
 
 /// source [batch, position, feature in] to [batch, head, position, dim], stored as `element`.
-scalar_tensor project(const scalar_tensor &source, const linear_map &map, std::int64_t heads, std::int64_t dim, element_type element) {
+scalar_tensor project(const scalar_tensor &source, const linear_map *given, std::int64_t heads, std::int64_t dim, element_type element) {
+  if (!given) throw std::invalid_argument("reference: a projection has no weights");
+  const linear_map &map = *given;
   if (source.extents.size() != 3 || source.extents[2] != map.inputs || map.outputs != heads * dim)
     throw std::invalid_argument("reference: a projection does not fit its tensor");
   const std::int64_t batches = source.extents[0], positions = source.extents[1];
@@ -186,7 +188,9 @@ struct evaluation {
 };
 
 /// attended [batch, head, query, value_dim], stored as the spec's element, through the output projection.
-scalar_tensor project_out(const reference_operator &op, const linear_map &map, const scalar_tensor &attended) {
+scalar_tensor project_out(const reference_operator &op, const linear_map *given, const scalar_tensor &attended) {
+  if (!given) throw std::invalid_argument("reference: the output projection has no weights");
+  const linear_map &map = *given;
   const std::int64_t batches = attended.extents[0], heads = attended.extents[1], queries = attended.extents[2], dim = attended.extents[3];
   if (map.inputs != heads * dim || map.outputs != op.n.output_dim) throw std::invalid_argument("reference: the output projection does not fit the heads");
   std::vector<double> rows(attended.values.size());

@@ -38,7 +38,7 @@ struct linear_map {
 struct reference_arguments {
   scalar_tensor query, key, value;                                         ///< operands
   scalar_tensor hidden, context;                                           ///< projections
-  linear_map query_projection, key_projection, value_projection, output_projection;
+  const linear_map *query_projection = nullptr, *key_projection = nullptr, *value_projection = nullptr, *output_projection = nullptr;
   std::vector<scalar_tensor> inputs;                                       ///< in the order of the spec's declarations
   std::vector<std::int64_t> key_lengths;                                   ///< one per batch
   double scale = 1, softcap = 0, window = 0;                               ///< where the spec leaves them to the call

@@ -1,0 +1,255 @@
+#include "generated/check.hpp"
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace attune {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::int64_t extent_in(const check_case &how, const axis_extent &axis) {
+  switch (axis.axis) {
+    case axis_name::batch: return how.batch;
+    case axis_name::query: return how.queries;
+    case axis_name::key: return how.keys;
+    default: return axis.extent;
+  }
+}
+
+std::vector<std::int64_t> extents_in(const check_case &how, const tensor_shape &shape) {
+  std::vector<std::int64_t> extents;
+  for (int a = 0; a < shape.rank; ++a) extents.push_back(extent_in(how, shape.axes[a]));
+  return extents;
+}
+
+void fill_input(check_tensor &t, std::uint64_t seed) {
+  const bool additive = t.shape().role == tensor_role::additive_mask;
+  switch (t.shape().element) {
+    case element_type::boolean: return t.fill([&](auto n) { return uniform_value(seed, n) < 0.75 ? 1.0 : 0.0; });
+    case element_type::i32: return t.fill([&](auto n) { return std::floor(4 * uniform_value(seed, n)); });
+    default: return t.fill([&](auto n) { return additive && uniform_value(~seed, n) < 0.25 ? -infinity : normal_value(seed, n); });
+  }
+}
+
+/// Lengths from 0 to `keys`; the first batch has them all.
+void fill_lengths(check_tensor &t, const check_case &how, bool may_be_empty) {
+  const int least = may_be_empty || how.keys == 0 ? 0 : 1;
+  t.fill([&](auto n) { return n == 0 ? how.keys : std::min<double>(how.keys, least + std::floor(uniform_value(how.seed, n) * (how.keys + 1 - least))); });
+}
+
+/// While one of these lives, an access outside the tensors ends the program with a sentence instead of a bare signal.
+class fault_report {
+public:
+  explicit fault_report(const std::string &what) {
+    std::snprintf(text, sizeof text, "%s: the kernel read or wrote outside its tensors, or wrote to an input\n", what.c_str());
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(3);
+      _exit(2);
+    };
+    sigaction(SIGSEGV, &action, &before_segv_);
+    sigaction(SIGBUS, &action, &before_bus_);
+  }
+  ~fault_report() {
+    sigaction(SIGSEGV, &before_segv_, nullptr);
+    sigaction(SIGBUS, &before_bus_, nullptr);
+  }
+  fault_report(const fault_report &) = delete;
+  fault_report &operator=(const fault_report &) = delete;
+
+private:
+  static inline char text[512];
+  struct sigaction before_segv_ {}, before_bus_ {};
+};
+
+std::string place(const tensor_shape &shape, const std::vector<std::int64_t> &indices) {
+  std::string text = "[";
+  for (int a = 0; a < shape.rank; ++a) text += std::string(a ? ", " : "") + name_of(shape.axes[a].axis) + " " + std::to_string(indices[a]);
+  return text + "]";
+}
+
+std::string number_text(double x) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", x);
+  return text;
+}
+
+/// 0 where got is as good as expected, 1 at the bound; infinite where one is NaN or infinite and the other is not.
+double error_in_bounds(double got, double expected, double bound) {
+  if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got) ? 0 : infinity;
+  if (got == expected) return 0;
+  if (std::isinf(expected) || std::isinf(got)) return infinity;
+  return bound > 0 ? std::abs(got - expected) / bound : infinity;
+}
+
+/// Empty if every element of `got` is within bound(expected element).
+template <class Bound> std::string compare(const check_tensor &got, const scalar_tensor &expected, const Bound &bound, const std::string &bound_text) {
+  if (got.extents() != expected.extents) return std::string("the reference gives ") + got.shape().name + " other extents: the check itself is wrong";
+  double worst = 1;
+  std::vector<std::int64_t> worst_at;
+  std::int64_t beyond = 0, n = 0;
+  got.for_each([&](const auto &at) {
+    const double e = expected.values[n++], error = error_in_bounds(got.get(at), e, bound(e));
+    if (error > 1) ++beyond;
+    if (error > worst) worst = error, worst_at = at;
+  });
+  if (beyond == 0) return got.gaps_untouched() ? "" : std::string(got.shape().name) + ": bytes between or around its elements were written";
+  const double g = got.get(worst_at), e = expected(worst_at);
+  return std::string(got.shape().name) + " is wrong at " + place(got.shape(), worst_at) + ": got " + number_text(g) + ", expected " + number_text(e) + ", off by " +
+         number_text(std::abs(g - e)) + ", allowed " + number_text(bound(e)) + " (" + bound_text + "); " + std::to_string(beyond) + " of " +
+         std::to_string(got.count()) + " elements are off by more";
+}
+
+linear_map random_map(std::int64_t inputs, std::int64_t outputs, bool bias, std::uint64_t seed) {
+  linear_map map{inputs, outputs, {}, {}};
+  map.matrix.resize(inputs * outputs);
+  for (std::size_t i = 0; i < map.matrix.size(); ++i) map.matrix[i] = static_cast<float>(normal_value(seed, i) / std::sqrt(static_cast<double>(inputs)));
+  map.bias.resize(bias ? outputs : 0);
+  for (std::size_t i = 0; i < map.bias.size(); ++i) map.bias[i] = static_cast<float>(0.1 * normal_value(~seed, i));
+  return map;
+}
+
+} // namespace
+
+std::string check_case::text() const {
+  return "batch " + std::to_string(batch) + ", " + std::to_string(queries) + " queries, " + std::to_string(keys) + " keys, " + name_of(order) +
+         (threads ? ", " + std::to_string(threads) + " threads" : "");
+}
+
+check_weights::check_weights(const numbers &n, std::uint64_t seed) {
+  if (!is_projected(n)) return;
+  const int memory_dim = n.source == source_kind::projection ? n.model_dim : n.context_dim;
+  query = random_map(n.model_dim, n.heads * n.head_dim, n.projection_bias, seed + 1);
+  key = random_map(memory_dim, n.kv_heads * n.head_dim, n.projection_bias, seed + 2);
+  value = random_map(memory_dim, n.kv_heads * n.value_dim, n.projection_bias, seed + 3);
+  if (n.output_dim > 0) output = random_map(n.heads * n.value_dim, n.output_dim, n.output_bias, seed + 4);
+}
+
+check_call::check_call(const reference_operator &op, const check_case &how, std::shared_ptr<const check_weights> weights)
+    : op_(op), signature_(op.call()), how_(how), weights_(weights ? weights : std::make_shared<const check_weights>(op.n, 1)) {
+  const auto flush = how.seed % 2 ? guarded_memory::side::end : guarded_memory::side::begin;
+  for (int t = 0; t < signature_.tensor_count; ++t) {
+    const tensor_shape &shape = signature_.tensors[t];
+    tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(how, shape), how.order, flush));
+    if (!tensors_.back() || shape.written) continue;
+    if (shape.role == tensor_role::key_lengths) fill_lengths(*tensors_.back(), how, op.n.empty_rows == empty_row_policy::zero);
+    else fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
+  }
+  for (int i = 0; i < signature_.number_count; ++i) {
+    const number_role role = signature_.call_numbers[i];
+    numbers_.push_back(role == number_role::scale ? static_cast<float>(0.9 / std::sqrt(op.n.head_dim)) : role == number_role::softcap ? 3.0 : how.keys / 3);
+  }
+  if (!op.n.key_lengths) return;
+  const check_tensor &lengths = tensor("key_lengths");
+  for (const char *name : {"key", "value", "context"})
+    for (const auto &t : tensors_)
+      if (t && t->shape().name == std::string_view(name))
+        t->for_each([&](const auto &at) {
+          if (static_cast<double>(at[t->shape().rank - 2]) >= lengths.get({at[0]})) t->set(at, nan);
+        });
+}
+
+check_tensor &check_call::tensor(std::string_view name) {
+  for (const auto &t : tensors_)
+    if (t && t->shape().name == name) return *t;
+  throw std::invalid_argument("check: " + op_.name + " has no tensor " + std::string(name));
+}
+const check_tensor &check_call::tensor(std::string_view name) const { return const_cast<check_call *>(this)->tensor(name); }
+
+double &check_call::number(number_role role) {
+  for (int i = 0; i < signature_.number_count; ++i)
+    if (signature_.call_numbers[i] == role) return numbers_[i];
+  throw std::invalid_argument("check: " + op_.name + " takes no " + name_of(role) + " at the call");
+}
+
+reference_arguments check_call::arguments() const {
+  reference_arguments a;
+  for (const auto &t : tensors_) {
+    if (!t || t->shape().written) continue;
+    switch (t->shape().role) {
+      case tensor_role::query: a.query = t->values(); break;
+      case tensor_role::key: a.key = t->values(); break;
+      case tensor_role::value: a.value = t->values(); break;
+      case tensor_role::hidden: a.hidden = t->values(); break;
+      case tensor_role::context: a.context = t->values(); break;
+      case tensor_role::key_lengths:
+        for (double length : t->values().values) a.key_lengths.push_back(static_cast<std::int64_t>(length));
+        break;
+      default: a.inputs.push_back(t->values());
+    }
+  }
+  a.query_projection = &weights_->query, a.key_projection = &weights_->key, a.value_projection = &weights_->value, a.output_projection = &weights_->output;
+  for (int i = 0; i < signature_.number_count; ++i)
+    (signature_.call_numbers[i] == number_role::scale     ? a.scale
+     : signature_.call_numbers[i] == number_role::softcap ? a.softcap
+                                                          : a.window) = numbers_[i];
+  return a;
+}
+
+tensor_ref check_call::reference_to(const tensor_shape &shape) {
+  check_tensor &t = tensor(shape.name);
+  tensor_ref r;
+  r.data = t.data(), r.element = shape.element, r.writable = shape.written, r.rank = shape.rank;
+  for (int a = 0; a < shape.rank; ++a) {
+    r.axes[a] = shape.axes[a].axis;
+    r.extent[a] = t.extents()[a], r.stride[a] = t.strides()[a];
+  }
+  return r;
+}
+
+status check_call::run(const artefact_info &info, call_options options) {
+  if (options.threads == 0) options.threads = how_.threads;
+  std::vector<tensor_ref> references;
+  for (int i = 0; i < signature_.tensor_count; ++i) {
+    references.push_back(reference_to(signature_.tensors[i]));
+    signature_.tensors[i].written ? tensors_[i]->memory().wipe() : tensors_[i]->memory().forbid_writes();
+  }
+  status result;
+  {
+    const fault_report report(op_.name + ", " + how_.text());
+    result = call(info, references.data(), static_cast<int>(references.size()), numbers_.data(), static_cast<int>(numbers_.size()), options);
+  }
+  for (const auto &t : tensors_)
+    if (t && !t->shape().written) t->memory().allow_writes();
+  return result;
+}
+
+std::string check_call::differences(const reference_answer &expected) const {
+  const double b = error_bound(op_.n.element);
+  const std::string b_text = number_text(b);
+  std::string text;
+  const auto add = [&](const std::string &difference) { text += (text.empty() || difference.empty() ? "" : "; ") + difference; };
+  add(compare(tensor("output"), expected.output, [&](double) { return b * expected.largest_value; },
+              b_text + " x max|V| = " + number_text(expected.largest_value)));
+  if (op_.n.returns_lse)
+    add(compare(tensor("lse"), expected.lse, [&](double e) { return b * std::max(1.0, std::abs(e)); }, b_text + " x max(1, |LSE|)"));
+  if (op_.n.returns_weights) add(compare(tensor("attention_weights"), expected.weights, [&](double) { return b; }, b_text));
+  return text;
+}
+
+double error_bound(element_type element) {
+  return element == element_type::f16 ? 0x1p-10 : element == element_type::bf16 ? 0x1p-7 : 2e-6;
+}
+
+check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
+                          std::shared_ptr<const check_weights> weights) {
+  const std::string where = op.name + " on " + info_of(target).name + ", " + how.text();
+  check_call c(op, how, std::move(weights));
+  call_options options;
+  options.target = target;
+  const status ended = c.run(info, options);
+  const reference_answer expected = c.reference();
+  if (!ended && ended.code == error_code::empty_row && op.n.empty_rows == empty_row_policy::error && expected.has_empty_row) return {true, where};
+  if (!ended) return {false, where + ": the call failed: " + ended.message()};
+  const std::string differences = c.differences(expected);
+  return {differences.empty(), differences.empty() ? where : where + ": " + differences};
+}
+
+} // namespace attune
