@@ -1,5 +1,6 @@
 // What travels with one call through generated code as Halide's user context: error text, threads, memory, stream. C++17.
 #pragma once
+#include <atomic>
 #include <cstddef>
 
 namespace attune {
@@ -11,7 +12,8 @@ struct thread_pool {
   void (*run)(void *self, int count, void (*task)(void *argument, int i), void *argument) = nullptr;
 };
 
-/// A host's own allocator: 64-byte aligned blocks. allocate returns null when there is no memory.
+/// A host's own allocator: 64-byte aligned blocks. allocate returns null when there is no memory; release may be null, for
+/// an arena. Both are called from every thread that runs tasks.
 struct allocator {
   void *self = nullptr;
   void *(*allocate)(void *self, std::size_t bytes) = nullptr;
@@ -24,7 +26,7 @@ struct call_context {
   allocator memory;            ///< if set, used instead of the per-thread workspace
   void *cuda_context = nullptr; ///< CUcontext; null: Attune makes one
   void *cuda_stream = nullptr;  ///< CUstream; null: the default stream
-  int error_code = 0;
+  std::atomic<int> error_code{0}; ///< not 0 once error_text is taken: tasks may fail on several threads at once
   char error_text[512] = {};   ///< what generated code reported, if it did
 };
 

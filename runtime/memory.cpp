@@ -138,7 +138,10 @@ void *workspace_allocate(const call_context *context, std::size_t bytes) noexcep
 
 void workspace_release(const call_context *context, void *block) noexcept {
   if (!block) return;
-  if (context && context->memory.allocate) return context->memory.release(context->memory.self, static_cast<char *>(block) - guard);
+  if (context && context->memory.allocate) {
+    if (context->memory.release) context->memory.release(context->memory.self, static_cast<char *>(block) - guard);
+    return;
+  }
   own().keep(block);
 }
 

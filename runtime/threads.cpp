@@ -7,7 +7,6 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 namespace attune {
 namespace {
@@ -20,8 +19,9 @@ struct job {
   void *argument;
   int count;
   int helpers_wanted;      ///< guarded by the pool's lock
-  int helpers = 0;         ///< workers inside; guarded by the pool's lock
+  std::atomic<int> helpers{0}; ///< workers inside; changed under the pool's lock
   std::atomic<int> next{0};
+  job *later = nullptr;    ///< the next job in the pool's list; guarded by the pool's lock
 
   job(void (*f)(void *, int), void *a, int n, int wanted) : task(f), argument(a), count(n), helpers_wanted(wanted) {}
   void work() {
@@ -31,22 +31,45 @@ struct job {
   }
 };
 
+/// Waits a little for a condition that is about to come true; far shorter than a sleep and a wake-up take.
+template <class Condition> void spin_until(Condition holds) {
+  for (int i = 0; i < 4000 && !holds(); ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+}
+
 class worker_pool {
 public:
   void run(job &j) {
+    const int helpers = j.helpers_wanted;
     {
-      std::unique_lock<std::mutex> hold(lock_);
-      grow(j.helpers_wanted);
-      jobs_.push_back(&j);
+      const std::lock_guard<std::mutex> hold(lock_);
+      grow(helpers);
+      j.later = jobs_;
+      jobs_ = &j;
+      ++posted_;
     }
-    work_.notify_all();
+    for (int i = 0; i < helpers; ++i) work_.notify_one();
     j.work();
-    std::unique_lock<std::mutex> hold(lock_);
-    jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), &j), jobs_.end());
+    {
+      const std::lock_guard<std::mutex> hold(lock_);
+      remove(j);
+    }
+    spin_until([&] { return j.helpers.load(std::memory_order_acquire) == 0; });
+    std::unique_lock<std::mutex> hold(lock_); // also lets the last helper leave the pool's lock
     done_.wait(hold, [&] { return j.helpers == 0; });
   }
 
 private:
+  void remove(job &j) {
+    job **at = &jobs_;
+    while (*at != &j) at = &(*at)->later;
+    *at = j.later;
+  }
   /// Fewer workers than wanted is no error: the caller does what they leave.
   void grow(int wanted) {
     while (workers_ < wanted) {
@@ -59,7 +82,7 @@ private:
     }
   }
   job *open_job() {
-    for (job *j : jobs_)
+    for (job *j = jobs_; j; j = j->later)
       if (j->helpers_wanted > 0 && j->next.load(std::memory_order_relaxed) < j->count) return j;
     return nullptr;
   }
@@ -74,12 +97,17 @@ private:
       j->work();
       hold.lock();
       if (--j->helpers == 0) done_.notify_all();
+      const unsigned seen = posted_;
+      hold.unlock();
+      spin_until([&] { return posted_.load(std::memory_order_relaxed) != seen; });
+      hold.lock();
     }
   }
 
   std::mutex lock_;
   std::condition_variable work_, done_;
-  std::vector<job *> jobs_;
+  job *jobs_ = nullptr;
+  std::atomic<unsigned> posted_{0};
   int workers_ = 0;
 };
 
