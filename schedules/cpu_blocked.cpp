@@ -108,16 +108,12 @@ void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
 }
 } // namespace
 
-void schedule_cpu_blocked(blocked_attention &a, Func result, Func lse, const operator_description &op, const target_info &target, const schedule_point &point) {
+void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_description &op, const target_info &target, const schedule_point &point) {
   const lane_plan lanes = lanes_of(op, target, point);
   const int query_tile = a.cut.query_tile;
   Var qo("qo"), qi("qi"), task("task");
   result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
   result.vectorize(a.d, lanes.value_dim).unroll(a.d);
-  if (lse.defined()) {
-    lse.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
-    lse.compute_with(result, task);
-  }
   for (Func *f : {&a.merged, &a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.total, &a.maximum, &a.chunk_weight, &a.rows})
     f->bound_extent(a.t, 1);
   const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };

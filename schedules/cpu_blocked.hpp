@@ -14,9 +14,7 @@ std::string cpu_blocked_broken_rule(const operator_description &, const target_i
 /// The structural part of a point.
 blocking blocking_of(const schedule_point &);
 
-/// Lays the pipeline out. `result` is the Func that the tiles write: the output buffer's, or what project_out reads; its
-/// axes are (d, q, h, b). `lse` is laid out beside it where it is wanted (defined).
-void schedule_cpu_blocked(blocked_attention &, Halide::Func result, Halide::Func lse, const operator_description &, const target_info &,
-                          const schedule_point &);
+/// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b).
+void schedule_cpu_blocked(blocked_attention &, Halide::Func result, const operator_description &, const target_info &, const schedule_point &);
 
 } // namespace attune
