@@ -1,0 +1,95 @@
+// The rules of the language as they appear in a diagnostic: the name says what must hold, the arguments say who broke it.
+// Each is a variable template on its culprit, because compilers print such a condition with its values in one line.
+#pragma once
+#include "dsl/lists.hpp"
+#include "dsl/properties.hpp"
+#include "dsl/trial.hpp"
+
+namespace attune::language {
+
+// ---- values of a single property
+
+/// Whether the values of a property can be meant. The primary template serves every property without a rule of its own.
+template <class P> inline constexpr bool is_count = true; // heads and extents: at least 1
+template <int N> inline constexpr bool is_count<property<key::heads, N>> = N > 0;
+template <int N> inline constexpr bool is_count<property<key::kv_heads, N>> = N > 0;
+template <int N> inline constexpr bool is_count<property<key::head_dim, N>> = N > 0;
+template <int N> inline constexpr bool is_count<property<key::value_dim, N>> = N > 0;
+template <int N> inline constexpr bool is_count<property<key::model_dim, N>> = N > 0;
+template <int N> inline constexpr bool is_count<property<key::context_dim, N>> = N > 0;
+
+template <class P> inline constexpr bool is_storable = true;
+template <element_type E> inline constexpr bool is_storable<property<key::element, E>> =
+    E == element_type::f32 || E == element_type::f16 || E == element_type::bf16;
+
+/// A positive whole number, a ratio of two, or left to the call.
+template <auto... V> inline constexpr bool is_positive_factor = false;
+template <int N> inline constexpr bool is_positive_factor<N> = N > 0;
+template <int N, int D> inline constexpr bool is_positive_factor<N, D> = N > 0 && D > 0;
+template <> inline constexpr bool is_positive_factor<decided::runtime> = true;
+template <class P> inline constexpr bool is_factor = true;
+template <auto... V> inline constexpr bool is_factor<property<key::softcap, V...>> = is_positive_factor<V...>;
+template <auto... V> inline constexpr bool is_factor<property<key::scale, V...>> = is_positive_factor<V...>;
+template <> inline constexpr bool is_factor<property<key::scale, scale_rule::rsqrt_head_dim>> = true;
+
+template <class P> inline constexpr bool is_window = true;
+template <auto W> inline constexpr bool is_window<property<key::sliding_window, W>> = false;
+template <int W> inline constexpr bool is_window<property<key::sliding_window, W>> = W >= 0;
+template <> inline constexpr bool is_window<property<key::sliding_window, decided::runtime>> = true;
+
+template <axis_name... A> constexpr bool each_once() {
+  constexpr int count = sizeof...(A);
+  constexpr axis_name axes[] = {A..., axis_name::none};
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < i; ++j)
+      if (axes[i] == axes[j]) return false;
+  return true;
+}
+template <axis_name... A> inline constexpr bool are_score_axes =
+    sizeof...(A) > 0 && each_once<A...>() &&
+    ((A == axis_name::batch || A == axis_name::head || A == axis_name::query || A == axis_name::key) && ...);
+template <class P> inline constexpr bool has_score_axes = true;
+template <auto E, auto... A> inline constexpr bool has_score_axes<property<key::boolean, E, A...>> = are_score_axes<A...>;
+template <auto E, auto... A> inline constexpr bool has_score_axes<property<key::additive, E, A...>> = are_score_axes<A...>;
+template <class Tag, auto E, auto... A> inline constexpr bool has_score_axes<property<key::input<Tag>, E, A...>> =
+    sizeof...(A) > 0 && each_once<A...>();
+template <auto E> inline constexpr bool is_storable<property<key::additive, E>> = true;
+template <auto E, auto... A> inline constexpr bool is_storable<property<key::additive, E, A...>> = is_storable<property<key::element, E>>;
+
+// ---- the rules
+
+namespace rules {
+template <class T> inline constexpr bool made_of_properties = std::is_same_v<T, none>;
+template <class Key> inline constexpr bool given_once = std::is_same_v<Key, none>;
+template <class Stage, class Key> inline constexpr bool stage_takes = std::is_same_v<Key, none>;
+template <class Stage, class Key> inline constexpr bool stage_has = std::is_same_v<Key, none>;
+template <class P> inline constexpr bool at_least_one = std::is_same_v<P, none>;
+template <class P> inline constexpr bool element_is_float = std::is_same_v<P, none>;
+template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
+template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
+template <class P> inline constexpr bool each_axis_once = std::is_same_v<P, none>;
+template <class Key, class Needed> inline constexpr bool property_beside = std::is_same_v<Key, none>;
+template <class KvHeads, class Heads> inline constexpr bool divides = false;
+template <int K, int H> inline constexpr bool divides<property<key::kv_heads, K>, property<key::heads, H>> = H % K == 0;
+template <> inline constexpr bool divides<none, none> = true;
+
+template <class Form, class T> inline constexpr bool form_takes = std::is_same_v<T, none>;
+template <class F> inline constexpr bool takes_score_and_at = std::is_same_v<F, none>;
+template <class F> inline constexpr bool takes_at = std::is_same_v<F, none>;
+template <class F> inline constexpr bool branches_with_select = std::is_same_v<F, none>;
+template <class F> inline constexpr bool returns_a_score = std::is_same_v<F, none>;
+template <class F> inline constexpr bool returns_a_condition = std::is_same_v<F, none>;
+template <class Tag> inline constexpr bool declared_input = std::is_same_v<Tag, none>;
+template <class Tag, class Axes, class Indices> inline constexpr bool one_index_per_axis = std::is_same_v<Tag, none>;
+
+template <class Stage> inline constexpr bool starts_a_spec = false;
+template <class Next, class Last> inline constexpr bool only_one_of = Next::where != Last::where;
+template <class Next, class Last> inline constexpr bool comes_after = Next::where >= Last::where;
+template <class Next, class Last> inline constexpr bool has_weights_before = false;
+template <class Next, class Last> inline constexpr bool has_sum_before = false;
+template <class Next, class Source> inline constexpr bool starts_with_project = false;
+template <bool SameExtents, bool Unaligned> inline constexpr bool causal_alignment_known = SameExtents || !Unaligned;
+template <class T> inline constexpr bool complete_spec = false;
+} // namespace rules
+
+} // namespace attune::language

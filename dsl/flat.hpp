@@ -1,0 +1,106 @@
+// The flat type that a chain collapses to as soon as it is complete: numbers as values, types only for what must be a type.
+#pragma once
+#include "dsl/numbers.hpp"
+#include "dsl/stages.hpp"
+
+namespace attune::language {
+
+template <class Source, bool SameExtents, class SourceInputs, class Inputs, class Scores, class Masks>
+struct flat_spec : numbers, chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs> {
+  using facts = chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs>;
+  using inputs = Inputs;           ///< types<property<key, element, axes...>...>, in the order of the call
+  using score_functions = Scores;  ///< types<function<F>...>
+  using mask_functions = Masks;
+  constexpr explicit flat_spec(const numbers &n) : numbers(n) {}
+};
+
+/// 1 / sqrt(x), rounded to double. Newton's iteration for the root: std::sqrt is no constant expression.
+constexpr double reciprocal_root(int x) {
+  long double root = x;
+  for (int i = 0; i < 32; ++i) root = (root + x / root) / 2;
+  return static_cast<double>(1 / root);
+}
+
+template <class Key, auto... V> constexpr setting setting_of(property<Key, V...>, int head_dim) {
+  if constexpr (sizeof...(V) == 2) {
+    constexpr int ratio[] = {V...};
+    return {setting::fixed, double(ratio[0]) / ratio[1]};
+  } else if constexpr ((std::is_same_v<decltype(V), decided> && ...)) {
+    return {setting::at_call, 0};
+  } else if constexpr ((std::is_same_v<decltype(V), scale_rule> && ...)) {
+    return {setting::fixed, reciprocal_root(head_dim)};
+  } else {
+    return {setting::fixed, double((V + ...))};
+  }
+}
+constexpr setting setting_of(setting fallback, int) { return fallback; }
+
+/// The property Key of a stage, or the fallback.
+template <class Key, class Stage, class Fallback> constexpr auto property_of(Stage, Fallback fallback) {
+  return hana::find(Stage::properties, hana::type_c<Key>).value_or(fallback);
+}
+/// Its value, or the fallback.
+template <class Key, class Stage, class T> constexpr T value_of(Stage s, T fallback) {
+  constexpr auto read = [](auto found, T otherwise) {
+    if constexpr (is_property<decltype(found)>) return []<class K, auto V, auto... R>(property<K, V, R...>) { return T(V); }(found);
+    else return otherwise;
+  };
+  return read(property_of<Key>(s, none{}), fallback);
+}
+template <class Key, class Stage> constexpr bool has(Stage s) {
+  return is_property<decltype(property_of<Key>(s, none{}))>;
+}
+template <class Key> constexpr bool returns_one(none, result) { return false; }
+template <class Key, result... R> constexpr bool returns_one(property<Key, R...>, result wanted) { return ((R == wanted) || ...); }
+
+template <slot At, class Map> constexpr auto stage_at(Map all) {
+  return hana::find(all, hana::int_c<int(At)>).value_or(stage<absent_stage>{});
+}
+
+template <class Source> constexpr void read_source(numbers &n, Source source) {
+  n.element = value_of<key::element>(source, element_type::f32);
+  n.heads = value_of<key::heads>(source, 0);
+  n.kv_heads = value_of<key::kv_heads>(source, n.heads);
+  n.head_dim = value_of<key::head_dim>(source, 0);
+  n.value_dim = value_of<key::value_dim>(source, n.head_dim);
+  n.model_dim = value_of<key::model_dim>(source, 0);
+  n.projection_bias = has<key::bias>(source);
+  n.same_extents = Source::same_extents;
+  n.layout = value_of<key::layout>(source, tensor_layout::bhsd);
+  if (n.model_dim == 0) return;
+  const bool cross = has<key::cross_attention>(source);
+  n.source = cross ? source_kind::cross_projection : source_kind::projection;
+  n.context_dim = cross ? value_of<key::context_dim>(source, n.model_dim) : 0;
+}
+
+template <class Masks> constexpr void read_mask(numbers &n, Masks masks) {
+  n.causal = value_of<key::causal>(masks, causal_alignment::off);
+  if (n.same_extents && n.causal != causal_alignment::off) n.causal = causal_alignment::diagonal;
+  n.window = setting_of(property_of<key::sliding_window>(masks, setting{}), n.head_dim);
+  n.key_lengths = has<key::key_lengths>(masks);
+}
+
+/// Everything that the stages say, with defaults filled in. Hana's map finds each stage by its place.
+template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
+  constexpr auto all = hana::make_map(hana::make_pair(hana::int_c<int(S::tag::where)>, S{})...);
+  constexpr auto source = stage_at<slot::source>(all);
+  constexpr auto score = stage_at<slot::scores>(all);
+  constexpr auto masks = stage_at<slot::mask>(all);
+  numbers n;
+  read_source(n, source);
+  read_mask(n, masks);
+  n.scale = setting_of(property_of<key::scale>(score, setting{setting::fixed, reciprocal_root(n.head_dim)}), n.head_dim);
+  n.softcap = setting_of(property_of<key::softcap>(score, setting{}), n.head_dim);
+  n.empty_rows = value_of<key::empty_rows>(stage_at<slot::weights>(all), empty_row_policy::zero);
+  n.masked_values = value_of<key::masked_values>(sum, masked_value_policy::finite);
+  n.returns_lse = returns_one<key::returns>(property_of<key::returns>(sum, none{}), result::lse);
+  n.returns_weights = returns_one<key::returns>(property_of<key::returns>(sum, none{}), result::weights);
+  using source_t = std::remove_const_t<decltype(source)>;
+  using score_t = std::remove_const_t<decltype(score)>;
+  using mask_t = std::remove_const_t<decltype(masks)>;
+  using inputs = decltype(typename source_t::inputs{} + typename mask_t::inputs{});
+  return flat_spec<typename source_t::tag, source_t::same_extents, typename source_t::inputs, inputs, typename score_t::functions,
+                   typename mask_t::functions>(n);
+}
+
+} // namespace attune::language

@@ -1,0 +1,121 @@
+// The properties of a spec. A property is property<key, values...>; a new one is one more key and one more variable
+// template here (or in a user's own header), and a place in the `takes` of a stage (dsl/stages.hpp).
+#pragma once
+#include "dsl/lists.hpp"
+#include "dsl/words.hpp"
+
+namespace attune {
+
+namespace key {
+struct heads; struct kv_heads; struct head_dim; struct value_dim; struct model_dim; struct context_dim;
+struct element; struct bias; struct self_attention; struct cross_attention; struct layout;
+struct scale; struct softcap;
+struct causal; struct sliding_window; struct key_lengths; struct boolean; struct additive;
+struct empty_rows; struct masked_values; struct returns;
+struct inputs;                    ///< the family that every input<Tag> belongs to
+template <class Tag> struct input;
+} // namespace key
+
+template <class Key, auto... Values> struct property { using key = Key; };
+/// A user's score or mask function. Each is its own key, so that several compose.
+template <class F> struct function { using key = function; };
+
+/// Number of query heads.
+template <int N> inline constexpr property<key::heads, N> heads{};
+/// Number of key and value heads; must divide heads. Default: heads.
+template <int N> inline constexpr property<key::kv_heads, N> kv_heads{};
+/// Features of one head of query and key.
+template <int N> inline constexpr property<key::head_dim, N> head_dim{};
+/// Features of one head of value and output. Default: head_dim.
+template <int N> inline constexpr property<key::value_dim, N> value_dim{};
+/// In project: features of the hidden states. In project_out: features of the output; default as in project.
+template <int N> inline constexpr property<key::model_dim, N> model_dim{};
+/// With cross_attention: features of the context. Default: model_dim.
+template <int N> inline constexpr property<key::context_dim, N> context_dim{};
+/// How tensors are stored: f32, f16 or bf16. Sums are f32 whatever the storage.
+template <element_type E> inline constexpr property<key::element, E> element{};
+/// A projection adds a bias.
+inline constexpr property<key::bias, true> bias{};
+/// Query and key have the same extent in every call.
+inline constexpr property<key::self_attention, true> self_attention{};
+/// Keys and values are projected from a second sequence, the context.
+inline constexpr property<key::cross_attention, true> cross_attention{};
+/// Order of the axes in the C ABI: bhsd or bshd. Default: bhsd.
+template <tensor_layout L> inline constexpr property<key::layout, L> layout{};
+/// input<tag>(element, axes...): a tensor that score and mask functions read with at(tag{}, indices...).
+template <class Tag> struct input_maker {
+  template <element_type E, axis_name... A>
+  constexpr property<key::input<Tag>, E, A...> operator()(constant<E>, constant<A>...) const { return {}; }
+};
+template <class Tag> inline constexpr input_maker<Tag> input{};
+
+/// Factor of query . key: scale<rsqrt_head_dim> (the default), scale<runtime>, scale<2>, or a ratio: scale<1, 8>.
+template <auto... V> inline constexpr property<key::scale, V...> scale{};
+/// c of c * tanh(score / c): softcap<50>, softcap<runtime>, or a ratio: softcap<61, 2>. Default: off.
+template <auto... V> inline constexpr property<key::softcap, V...> softcap{};
+
+/// A query attends to its own position and those before it. Where query and key extents can differ it must say which
+/// query and key are aligned: causal<align::bottom_right> or causal<align::top_left>.
+template <align A = align::diagonal> inline constexpr property<key::causal, A> causal{};
+/// With causal: a query attends to its own position and at most w keys before it. A number or runtime.
+template <auto W> inline constexpr property<key::sliding_window, W> sliding_window{};
+/// One i32 per batch: keys from there on are masked and never read.
+inline constexpr property<key::key_lengths, true> key_lengths{};
+/// A mask tensor (true: attend) over some of batch, head, query, key; it is the same along the axes that are left out.
+template <axis_name... A> inline constexpr property<key::boolean, element_type::boolean, A...> boolean{};
+
+namespace detail {
+template <auto First, auto... Rest> constexpr auto additive_property() {
+  if constexpr (std::is_same_v<typename decltype(First)::value_type, element_type>)
+    return property<key::additive, First.value, Rest.value...>{};
+  else return property<key::additive, element_type::f32, First.value, Rest.value...>{};
+}
+} // namespace detail
+/// A tensor that is added to the scores (-inf: masked), with axes as `boolean` has them: additive<axis::query, axis::key>,
+/// or with an element type of its own: additive<bf16, axis::query, axis::key>. Default: f32.
+template <auto... V> inline constexpr auto additive = detail::additive_property<V...>();
+
+/// What a row with no allowed key gives: zero (output 0, LSE -inf; the default), or
+/// empty_row_policy::error (the call fails).
+template <empty_row_policy P> inline constexpr property<key::empty_rows, P> empty_rows{};
+/// Whether V may hold NaN or infinity at masked keys: finite (no; the default) or anything.
+template <masked_value_policy P> inline constexpr property<key::masked_values, P> masked_values{};
+/// Further outputs: returns<lse>, returns<weights> or returns<lse, weights>.
+template <result... R> inline constexpr property<key::returns, R...> returns{};
+
+} // namespace attune
+
+// Asking a property, or a pack of them.
+namespace attune::language {
+
+template <class P> inline constexpr bool is_property = false;
+template <class K, auto... V> inline constexpr bool is_property<property<K, V...>> = true;
+template <class F> inline constexpr bool is_property<function<F>> = true;
+template <class P> inline constexpr bool is_function = false;
+template <class F> inline constexpr bool is_function<function<F>> = true;
+
+template <class P> struct key_of { using type = none; };
+template <class K, auto... V> struct key_of<property<K, V...>> { using type = K; };
+template <class F> struct key_of<function<F>> { using type = function<F>; };
+
+/// The name under which a stage takes a key: its own, except that every input goes by `inputs`.
+template <class Key> struct family_of { using type = Key; };
+template <class Tag> struct family_of<key::input<Tag>> { using type = key::inputs; };
+
+template <class Key, class... P> inline constexpr int times = (0 + ... + int(std::is_same_v<Key, typename key_of<P>::type>));
+
+/// The number of property Key in the pack, or the fallback.
+template <class Key, int Fallback> constexpr int number_of() { return Fallback; }
+template <class Key, int Fallback, class P, class... Rest> constexpr int number_of() {
+  if constexpr (std::is_same_v<Key, typename key_of<P>::type>)
+    return []<class K, auto V>(property<K, V>) { return int(V); }(P{});
+  else return number_of<Key, Fallback, Rest...>();
+}
+
+/// Whether a property declares a tensor that the call must bring.
+template <class P> inline constexpr bool is_input = false;
+template <class Tag, auto... V> inline constexpr bool is_input<property<key::input<Tag>, V...>> = true;
+template <auto... V> inline constexpr bool is_input<property<key::boolean, V...>> = true;
+template <auto... V> inline constexpr bool is_input<property<key::additive, V...>> = true;
+
+} // namespace attune::language

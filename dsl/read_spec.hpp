@@ -1,0 +1,45 @@
+// What a reader asks of a complete spec: the spec itself, and its inputs as declarations.
+#pragma once
+#include "dsl/chain.hpp"
+#include "dsl/signature.hpp"
+#include "dsl/spec_name.hpp"
+#include <vector>
+
+namespace attune::language {
+
+template <class T> concept has_spec = requires { T::spec; };
+
+/// The flat type of a spec struct: attune::numbers and the lists of inputs and functions.
+template <class Spec> constexpr const auto &spec_of() {
+  static_assert(has_spec<Spec>, "a spec struct has a member `static constexpr auto spec = attune::operands(...) | ...;`");
+  using written = std::remove_cvref_t<decltype(Spec::spec)>;
+  static_assert(std::is_same_v<written, invalid> || rules::complete_spec<written>,
+                "a spec ends with weighted_sum(...), and with project_out(...) after that if its output is projected");
+  return Spec::spec;
+}
+
+template <class Tag, element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::input<Tag>, E, A...>) {
+  return {short_name<Tag>::value, tensor_role::input, E, sizeof...(A), {A...}};
+}
+template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::boolean, E, A...>) {
+  return {"boolean_mask", tensor_role::boolean_mask, E, sizeof...(A), {A...}};
+}
+template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::additive, E, A...>) {
+  return {"additive_mask", tensor_role::additive_mask, E, sizeof...(A), {A...}};
+}
+template <class... P> std::vector<input_declaration> declarations_of(types<P...>) { return {declaration_of(P{})...}; }
+
+/// Where input<Tag> stands among a spec's inputs, and how it is stored.
+template <class Tag> struct input_search {
+  template <class P> struct is_it : std::bool_constant<std::is_same_v<typename key_of<P>::type, key::input<Tag>>> {};
+};
+template <class Tag, class... P> constexpr int input_number(types<P...>) {
+  using found = typename first<input_search<Tag>::template is_it, P...>::type;
+  return index_in<found>(types<P...>{});
+}
+template <class Tag, class... P> constexpr element_type input_element(types<P...>) {
+  using found = typename first<input_search<Tag>::template is_it, P...>::type;
+  return declaration_of(found{}).element;
+}
+
+} // namespace attune::language

@@ -1,0 +1,57 @@
+// From a spec struct to the operator that the scalar reference evaluates: the flat numbers, and the user's functions in
+// double precision. No Halide.
+#pragma once
+#include "dsl/read_spec.hpp"
+#include "dsl/reference/reference_operator.hpp"
+#include "dsl/scalar.hpp"
+#include "dsl/spec_list.hpp"
+
+namespace attune {
+namespace language {
+
+/// at(tag{}, indices...) with numbers. An i32 input reads as a whole number, every other as a real one.
+template <class Inputs> struct scalar_input {
+  const scalar_reader &read;
+  template <class Tag, class... I> auto operator()(Tag, I... indices) const {
+    constexpr int input = input_number<Tag>(Inputs{});
+    const double value = read(input, {static_cast<std::int64_t>(number(indices))...});
+    if constexpr (input_element<Tag>(Inputs{}) == element_type::i32) return whole{static_cast<std::int64_t>(value)};
+    else return real{value};
+  }
+};
+template <class Inputs> position<whole, scalar_input<Inputs>> scalar_position(const position_index &at, const scalar_reader &read) {
+  return {{at.batch}, {at.head}, {at.query}, {at.key}, {read}};
+}
+
+template <class Inputs, class... F> void add_score_functions(reference_operator &op, types<function<F>...>) {
+  (op.score_functions.push_back([](double score, const position_index &at, const scalar_reader &read) {
+    return static_cast<double>(number(F{}(real{score}, scalar_position<Inputs>(at, read))));
+  }), ...);
+}
+template <class Inputs, class... F> void add_mask_functions(reference_operator &op, types<function<F>...>) {
+  (op.mask_functions.push_back([](const position_index &at, const scalar_reader &read) {
+    return holds(F{}(scalar_position<Inputs>(at, read)));
+  }), ...);
+}
+
+} // namespace language
+
+/// The operator that a spec struct describes, for evaluation in double precision.
+template <class Spec> reference_operator refer() {
+  const auto &spec = language::spec_of<Spec>();
+  using flat = std::remove_cvref_t<decltype(spec)>;
+  reference_operator op;
+  if constexpr (language::rules::complete_spec<flat>) {
+    using inputs = typename flat::inputs;
+    op.name = spec_name<Spec>();
+    op.n = spec;
+    op.inputs = language::declarations_of(inputs{});
+    language::add_score_functions<inputs>(op, typename flat::score_functions{});
+    language::add_mask_functions<inputs>(op, typename flat::mask_functions{});
+  }
+  return op;
+}
+
+template <class... Specs> std::vector<reference_operator> refer_all(spec_list<Specs...>) { return {refer<Specs>()...}; }
+
+} // namespace attune

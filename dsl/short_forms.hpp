@@ -1,0 +1,62 @@
+// attention(...) and layer(...): all properties in any order, spread over the usual chain.
+//   attention   operands | scores | mask | softmax | weighted_sum
+//   layer       project  | scores | mask | softmax | weighted_sum | project_out
+// A function of two arguments is a score function, one of one argument a mask function. In layer, model_dim is that of the
+// hidden states and of the output, and bias adds one to all four projections; what differs is written as a chain.
+#pragma once
+#include "dsl/chain.hpp"
+#include "dsl/stage_maker.hpp"
+
+namespace attune::language {
+
+template <class P> inline constexpr bool is_score_function = std::is_invocable_v<P, trial_number, trial_position<read_anything>>;
+
+/// Whether a stage is where this property belongs.
+template <class Tag, class P> constexpr bool belongs_to() {
+  if constexpr (is_property<P>) {
+    using family = typename family_of<typename key_of<P>::type>::type;
+    return contains<family, typename Tag::takes> || contains<family, typename Tag::needs>;
+  } else if constexpr (std::is_class_v<P> && std::is_empty_v<P>) {
+    constexpr auto kind = is_score_function<P> ? takes_functions::of_score : takes_functions::of_position;
+    return Tag::functions == kind;
+  } else return false;
+}
+
+/// Calls a stage's maker with those of the properties that belong to it.
+template <class Tag, class... P> constexpr auto gather(P... all) {
+  constexpr auto own = [](auto p) { return hana::bool_c<belongs_to<Tag, decltype(p)>()>; };
+  return hana::unpack(hana::filter(hana::make_tuple(all...), own), stage_maker<Tag>{});
+}
+
+template <class Source, class... P> struct short_form_check {
+  template <class X> struct is_homeless
+      : std::bool_constant<!(belongs_to<Source, X>() || belongs_to<scores_stage, X>() || belongs_to<mask_stage, X>() ||
+                             belongs_to<softmax_stage, X>() || belongs_to<weighted_sum_stage, X>())> {};
+  using homeless = typename first<is_homeless, P...>::type;
+};
+
+template <class Source> struct short_form {
+  template <class... P> constexpr auto operator()(P... all) const {
+    using homeless = typename short_form_check<Source, P...>::homeless;
+    static_assert(rules::form_takes<Source, homeless>,
+                  "a short form is made of properties, such as heads<12>, and of functions that capture nothing; this one has no place here");
+    if constexpr (!rules::form_takes<Source, homeless>) {
+      return invalid{};
+    } else {
+      const auto spec = gather<Source>(all...) | gather<scores_stage>(all...) | gather<mask_stage>(all...) |
+                        gather<softmax_stage>(all...) | gather<weighted_sum_stage>(all...);
+      if constexpr (!std::is_same_v<Source, project_stage>) return spec;
+      else if constexpr (times<key::bias, P...> > 0) return spec | stage_maker<project_out_stage>{}(bias);
+      else return spec | stage_maker<project_out_stage>{}();
+    }
+  }
+};
+
+} // namespace attune::language
+
+namespace attune {
+
+inline constexpr language::short_form<language::operands_stage> attention{};
+inline constexpr language::short_form<language::project_stage> layer{};
+
+} // namespace attune

@@ -1,0 +1,146 @@
+// Making a stage from its properties: all that can be wrong within one stage is found and said here.
+#pragma once
+#include "dsl/conditions.hpp"
+#include "dsl/stages.hpp"
+#include "dsl/trial.hpp"
+
+namespace attune::language {
+
+/// A stateless function object in a stage that takes functions counts as a property; everything else stays as it is.
+template <class Tag, class P> using as_property =
+    std::conditional_t<Tag::functions != takes_functions::no && std::is_class_v<P> && std::is_empty_v<P> && !is_property<P>, function<P>, P>;
+
+/// Finds the first culprit against each rule. Later rules are asked only once earlier ones hold.
+template <class Tag, class... P> struct stage_check {
+  template <class X> struct is_stranger : std::bool_constant<!is_property<X>> {};
+  template <class X> struct is_repeated : std::bool_constant<(times<typename key_of<X>::type, P...> > 1)> {};
+  template <class X> struct is_misplaced
+      : std::bool_constant<!is_function<X> && !contains<typename family_of<typename key_of<X>::type>::type, typename Tag::takes> &&
+                           !contains<typename key_of<X>::type, typename Tag::needs>> {};
+  template <class Key> struct is_absent : std::bool_constant<times<Key, P...> == 0> {};
+  template <class X> struct is_alone {
+    using needed = typename needs_beside<typename key_of<X>::type>::type;
+    static constexpr bool value = !std::is_same_v<needed, none> && times<needed, P...> == 0;
+  };
+  template <class X> struct no_count : std::bool_constant<!is_count<X>> {};
+  template <class X> struct no_storage : std::bool_constant<!is_storable<X>> {};
+  template <class X> struct no_factor : std::bool_constant<!is_factor<X>> {};
+  template <class X> struct no_window : std::bool_constant<!is_window<X>> {};
+  template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
+
+  template <class... Key> static typename first<is_absent, Key...>::type absent_of(types<Key...>);
+  template <class Earlier, class Culprit> using unless = std::conditional_t<std::is_same_v<Earlier, none>, Culprit, none>;
+
+  using stranger = typename first<is_stranger, P...>::type;
+  using repeated = unless<stranger, typename key_of<typename first<is_repeated, P...>::type>::type>;
+  using misplaced = unless<first_culprit<stranger, repeated>, typename key_of<typename first<is_misplaced, P...>::type>::type>;
+  using absent = unless<first_culprit<stranger, repeated, misplaced>, decltype(absent_of(typename Tag::needs{}))>;
+  using count = typename first<no_count, P...>::type;
+  using storage = typename first<no_storage, P...>::type;
+  using factor = typename first<no_factor, P...>::type;
+  using window = typename first<no_window, P...>::type;
+  using axes = typename first<no_axes, P...>::type;
+  using alone = unless<first_culprit<stranger, repeated, misplaced>, typename key_of<typename first<is_alone, P...>::type>::type>;
+  using missing = typename needs_beside<alone>::type;
+
+  static constexpr int heads = number_of<key::heads, 1, P...>();
+  static constexpr int kv_heads = number_of<key::kv_heads, heads, P...>();
+  static constexpr bool no_groups = std::is_same_v<first_culprit<stranger, count>, none> && heads % (kv_heads > 0 ? kv_heads : 1) != 0;
+  using group = std::conditional_t<no_groups, property<key::kv_heads, kv_heads>, none>;
+  using grouped = std::conditional_t<no_groups, property<key::heads, heads>, none>;
+
+  static constexpr bool ok = std::is_same_v<first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group>, none>;
+};
+
+/// Whether F, read on trial, is a constant: then it has no branch on a value, and calls nothing that works on plain numbers.
+template <class F> concept constant_of_score =
+    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_number{}, trial_position<read_anything>{})), true)>; };
+template <class F> concept constant_of_position =
+    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_position<read_anything>{})), true)>; };
+
+template <takes_functions Kind> struct function_check {
+  template <class P> struct uncallable : std::false_type {};
+  template <class F> struct uncallable<function<F>>
+      : std::bool_constant<Kind == takes_functions::of_score ? !std::is_invocable_v<F, trial_number, trial_position<read_anything>>
+                                                             : !std::is_invocable_v<F, trial_position<read_anything>>> {};
+  template <class P> struct branching : std::false_type {};
+  template <class F> struct branching<function<F>> {
+    static constexpr bool constant() {
+      if constexpr (Kind == takes_functions::of_score) return constant_of_score<F>;
+      else return constant_of_position<F>;
+    }
+    static constexpr bool value = !constant();
+  };
+};
+
+/// operands, project, scores, ...: called with properties, gives a stage. The assertions stand in the call itself, since
+/// every function between would add lines to each diagnostic.
+template <class Tag> struct stage_maker {
+  template <class... P> constexpr auto operator()(P...) const {
+    using check = stage_check<Tag, as_property<Tag, P>...>;
+    static_assert(rules::made_of_properties<typename check::stranger>,
+                  "a stage is made of properties, such as heads<12>; scores and mask also take functions that capture nothing");
+    static_assert(rules::given_once<typename check::repeated>, "a stage has one property twice: keep one of them");
+    static_assert(rules::stage_takes<Tag, typename check::misplaced>,
+                  "this stage does not take this property: move it to the stage that does");
+    static_assert(rules::stage_has<Tag, typename check::absent>, "this stage lacks a property that it needs: add it");
+    static_assert(rules::at_least_one<typename check::count>, "heads and extents are at least 1");
+    static_assert(rules::element_is_float<typename check::storage>, "the element is f32, f16 or bf16");
+    static_assert(rules::positive_factor<typename check::factor>,
+                  "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
+    static_assert(rules::not_negative<typename check::window>, "a window counts the keys before the query's own: 0 or more, or runtime");
+    static_assert(rules::each_axis_once<typename check::axes>,
+                  "a tensor names each of its axes once; the axes of a mask are batch, head, query and key");
+    static_assert(rules::property_beside<typename check::alone, typename check::missing>,
+                  "this property means something only beside another one: add that one");
+    static_assert(rules::divides<typename check::group, typename check::grouped>,
+                  "kv_heads must divide heads: query head h reads kv head h / (heads / kv_heads)");
+    using made = std::conditional_t<Tag::where == slot::source, chain<stage<Tag, as_property<Tag, P>...>>, stage<Tag, as_property<Tag, P>...>>;
+    if constexpr (!check::ok) {
+      return invalid{};
+    } else if constexpr (Tag::functions == takes_functions::of_score) {
+      using functions = function_check<Tag::functions>;
+      using uncallable = typename first<functions::template uncallable, as_property<Tag, P>...>::type;
+      static_assert(rules::takes_score_and_at<uncallable>,
+                    "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }");
+      if constexpr (rules::takes_score_and_at<uncallable>) {
+        using branching = typename first<functions::template branching, as_property<Tag, P>...>::type;
+        static_assert(rules::branches_with_select<branching>,
+                      "a score function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
+        return std::conditional_t<rules::branches_with_select<branching>, made, invalid>{};
+      } else return invalid{};
+    } else if constexpr (Tag::functions == takes_functions::of_position) {
+      using functions = function_check<Tag::functions>;
+      using uncallable = typename first<functions::template uncallable, as_property<Tag, P>...>::type;
+      static_assert(rules::takes_at<uncallable>,
+                    "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }");
+      if constexpr (rules::takes_at<uncallable>) {
+        using branching = typename first<functions::template branching, as_property<Tag, P>...>::type;
+        static_assert(rules::branches_with_select<branching>,
+                      "a mask function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
+        return std::conditional_t<rules::branches_with_select<branching>, made, invalid>{};
+      } else return invalid{};
+    } else {
+      return made{};
+    }
+  }
+};
+
+} // namespace attune::language
+
+namespace attune {
+
+/// Query, key and value are arguments of the call. Needs heads, head_dim, element.
+inline constexpr language::stage_maker<language::operands_stage> operands{};
+/// Query, key and value are projected from hidden states. Needs model_dim, heads, head_dim, element.
+inline constexpr language::stage_maker<language::project_stage> project{};
+/// scale * query . key, then softcap, then score functions f(score, at) in the order written. May be left out.
+inline constexpr language::stage_maker<language::scores_stage> scores{};
+/// Which keys a query attends to: all masks and mask functions f(at) hold together. May be left out.
+inline constexpr language::stage_maker<language::mask_stage> mask{};
+inline constexpr language::stage_maker<language::softmax_stage> softmax{};
+inline constexpr language::stage_maker<language::weighted_sum_stage> weighted_sum{};
+/// Projects the heads' outputs back to model_dim. Only after project.
+inline constexpr language::stage_maker<language::project_out_stage> project_out{};
+
+} // namespace attune

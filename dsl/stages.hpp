@@ -1,0 +1,114 @@
+// The stages of a spec. A tag says where the stage stands, which properties it needs and takes, and whether it takes
+// functions; stage<Tag, properties...> is one stage as written. A new stage is one more tag and one more stage_maker.
+#pragma once
+#include "dsl/lists.hpp"
+#include "dsl/properties.hpp"
+#include <boost/hana/filter.hpp>
+#include <boost/hana/find.hpp>
+#include <boost/hana/integral_constant.hpp>
+#include <boost/hana/map.hpp>
+#include <boost/hana/optional.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/type.hpp>
+#include <type_traits>
+
+namespace attune::language {
+namespace hana = boost::hana;
+
+/// The places of a chain, in order. `positions` is where rotary embeddings and the like will stand.
+enum class slot { source, positions, scores, mask, weights, sum, output };
+
+/// What functions a stage takes: none, f(score, at), or f(at).
+enum class takes_functions { no, of_score, of_position };
+
+struct stage_defaults {
+  using needs = types<>;
+  using takes = types<>;
+  static constexpr takes_functions functions = takes_functions::no;
+};
+struct operands_stage : stage_defaults {
+  static constexpr slot where = slot::source;
+  using needs = types<key::heads, key::head_dim, key::element>;
+  using takes = types<key::kv_heads, key::value_dim, key::self_attention, key::layout, key::inputs>;
+};
+struct project_stage : stage_defaults {
+  static constexpr slot where = slot::source;
+  using needs = types<key::model_dim, key::heads, key::head_dim, key::element>;
+  using takes = types<key::kv_heads, key::value_dim, key::cross_attention, key::context_dim, key::bias, key::layout, key::inputs>;
+};
+struct scores_stage : stage_defaults {
+  static constexpr slot where = slot::scores;
+  static constexpr takes_functions functions = takes_functions::of_score;
+  using takes = types<key::scale, key::softcap>;
+};
+struct mask_stage : stage_defaults {
+  static constexpr slot where = slot::mask;
+  static constexpr takes_functions functions = takes_functions::of_position;
+  using takes = types<key::causal, key::sliding_window, key::key_lengths, key::boolean, key::additive>;
+};
+struct softmax_stage : stage_defaults {
+  static constexpr slot where = slot::weights;
+  using takes = types<key::empty_rows>;
+};
+struct weighted_sum_stage : stage_defaults {
+  static constexpr slot where = slot::sum;
+  using takes = types<key::masked_values, key::returns>;
+};
+struct project_out_stage : stage_defaults {
+  static constexpr slot where = slot::output;
+  using takes = types<key::model_dim, key::bias>;
+};
+/// Stands for a stage that a chain leaves out.
+struct absent_stage : stage_defaults {
+  static constexpr slot where = slot::source;
+};
+
+/// A property that means something only beside another one of the same stage.
+template <class Key> struct needs_beside { using type = none; };
+template <> struct needs_beside<key::context_dim> { using type = key::cross_attention; };
+template <> struct needs_beside<key::sliding_window> { using type = key::causal; };
+
+template <class... T> types<T...> list_of(hana::tuple<T...>);
+template <class... P> constexpr auto functions_in(hana::tuple<P...> all) {
+  return hana::filter(all, [](auto p) { return hana::bool_c<is_function<decltype(p)>>; });
+}
+template <class... P> constexpr auto inputs_in(hana::tuple<P...> all) {
+  return hana::filter(all, [](auto p) { return hana::bool_c<is_input<decltype(p)>>; });
+}
+template <class... P> using function_list = decltype(list_of(functions_in(hana::tuple<P...>{})));
+template <class... P> using input_list = decltype(list_of(inputs_in(hana::tuple<P...>{})));
+
+/// causal<> without an alignment: right only where query and key extents are the same by construction.
+template <class... P> inline constexpr bool unaligned_causal =
+    (std::is_same_v<P, property<key::causal, align::diagonal>> || ...);
+
+template <class Tag, class... P> inline constexpr bool same_extents =
+    std::is_same_v<Tag, project_stage> ? times<key::cross_attention, P...> == 0 : times<key::self_attention, P...> > 0;
+
+/// All that a diagnostic may see of a stage or a chain: what matters to a neighbour. The error overloads of operator| are
+/// deduced through these bases, so that no message ever spells a whole chain.
+template <class Tag, bool UnalignedCausal, class Functions> struct stage_facts {};
+template <class Source, class Last, bool SameExtents, class Inputs> struct chain_facts {};
+
+template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, function_list<P...>> {
+  using tag = Tag;
+  using facts = stage_facts<Tag, unaligned_causal<P...>, function_list<P...>>;
+  using functions = function_list<P...>;
+  using inputs = input_list<P...>;
+  static constexpr bool same_extents = language::same_extents<Tag, P...>;
+  static constexpr auto properties = hana::make_map(hana::make_pair(hana::type_c<typename P::key>, P{})...);
+};
+
+template <class First, class... Rest> using last_of = typename decltype((identity<First>{}, ..., identity<Rest>{}))::type;
+
+/// Stages joined so far; the first is operands or project.
+template <class First, class... Rest>
+struct chain : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs> {
+  using facts = chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs>;
+};
+
+/// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error.
+struct invalid {};
+
+} // namespace attune::language
