@@ -65,13 +65,18 @@ private:
   bool wants_lse() const { return op.n.returns_lse || op.n.returns_weights; }
   bool attends_into_output() const { return op.n.output_dim == 0 && !wants_lse(); }
 
-  /// One projection of hidden or context, stored as the spec stores, read back as f32 (dim, position, head, batch).
-  Func project(const std::string &name, const ImageParam &input, int features_in, int heads, int dim, const matrix_arguments &matrix) {
+  /// Rows of hidden or context as f32 (feature, row, batch); 16-bit elements are converted once for all projections.
+  Func input_rows(const std::string &name, const ImageParam &input) {
+    Func rows(name);
+    Var feature, row, batch;
+    rows(feature, row, batch) = load_f32(input(feature, clamp(row, 0, input.dim(1).extent() - 1), batch), op.n.element);
+    if (op.n.element != element_type::f32) rows.compute_root().vectorize(feature, target.vector_bytes / 4, TailStrategy::GuardWithIf);
+    return rows;
+  }
+
+  /// One projection, stored as the spec stores, read back as f32 (dim, position, head, batch).
+  Func project(const std::string &name, const Func &rows, int features_in, int heads, int dim, const matrix_arguments &matrix) {
     projection p(name, features_in, heads * dim, projection_lanes(target, point), op.n.element, matrix);
-    const Expr last_row = input.dim(1).extent() - 1;
-    Func rows(name + "_input");
-    rows(p.n, p.r, p.b) = load_f32(input(p.n, clamp(p.r, 0, last_row), p.b), op.n.element);
-    if (op.n.element != element_type::f32) rows.compute_at(p.result, p.b);
     p.of([&](Expr feature, Expr row, Expr batch) { return rows(feature, row, batch); });
     schedule_projection(p, projection_place::inner, target, point);
     Func view(name + "_view");
@@ -82,9 +87,9 @@ private:
 
   attention_source projected_source() {
     const bool cross = op.n.source == source_kind::cross_projection;
-    const ImageParam &context = cross ? args.context : args.hidden;
+    const Func hidden = input_rows("hidden_rows", args.hidden), context = cross ? input_rows("context_rows", args.context) : hidden;
     const int context_dim = cross ? op.n.context_dim : op.n.model_dim;
-    return {project("projected_query", args.hidden, op.n.model_dim, op.n.heads, op.n.head_dim, args.query_matrix),
+    return {project("projected_query", hidden, op.n.model_dim, op.n.heads, op.n.head_dim, args.query_matrix),
             project("projected_key", context, context_dim, op.n.kv_heads, op.n.head_dim, args.key_matrix),
             project("projected_value", context, context_dim, op.n.kv_heads, op.n.value_dim, args.value_matrix)};
   }
