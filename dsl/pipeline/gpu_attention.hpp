@@ -1,0 +1,79 @@
+// Attention for a GPU: blocks of keys and a running softmax, as Halide Funcs. The formula only; schedules/gpu_running.cpp lays it out.
+//
+// One thread block owns one tile of queries of one head and walks over blocks of keys. Between blocks it carries the state
+// (largest score, sum of weights, weighted sum of values) of each of its rows. Scores are in base 2: log2(e) is folded in.
+//
+// Tiles are interleaved over the threads: thread (x, y) of a block of `columns` x `rows` threads owns the queries
+// query_row * rows + y and, in the scores, the keys key_column * columns + x of its tile.
+#pragma once
+#include "dsl/pipeline/operator_description.hpp"
+#include "dsl/targets.hpp"
+#include <map>
+#include <vector>
+
+namespace attune {
+
+/// The tile of one thread block, and each thread's share. Rules that tie these numbers: schedules/gpu_running.cpp.
+struct gpu_tile {
+  int queries = 0;           ///< queries per thread block
+  int keys = 0;              ///< keys per step of the running softmax
+  int thread_queries = 0;    ///< queries per thread
+  int thread_keys = 0;       ///< keys per thread, in the scores
+  int padded_head_dim = 0;   ///< head_dim, rounded up to whole register fragments; the rest is zero
+  int thread_values = 0;     ///< value features per thread, in the weighted sum
+  int columns() const { return keys / thread_keys; }
+  int rows() const { return queries / thread_queries; }
+  int padded_value_dim() const { return columns() * thread_values; }
+};
+
+/// Value features that lie next to each other in one thread: one 16-byte load from shared memory.
+inline constexpr int gpu_value_lanes = 4;
+
+/// Names that stand for what only the lowered kernel knows: the trimmed key loop is written with them.
+inline constexpr const char *gpu_query_block_name = "attune_query_block";
+inline constexpr const char *gpu_key_length_name = "attune_key_length";
+
+/// The Funcs of one operator, unscheduled. Axes innermost first.
+struct gpu_attention {
+  gpu_attention(const operator_description &, const target_info &, const gpu_tile &);
+
+  gpu_tile tile;
+  Halide::ImageParam query, key, value;      ///< [batch, head, length, dim] as (dim, length, head, batch); any outer strides
+  std::vector<Halide::ImageParam> inputs;    ///< the spec's own inputs, axes reversed
+  Halide::ImageParam key_lengths;            ///< (batch), defined only for specs with key lengths
+  Halide::Param<float> scale_at_call{"scale"}, softcap_at_call{"softcap"};
+  Halide::Param<std::int32_t> window_at_call{"window"};
+  std::vector<Halide::Argument> arguments;   ///< what is read, in the order of runtime/artefact.hpp
+
+  Halide::Var dim{"dim"}, row{"row"}, head{"head"}, batch{"batch"}; ///< of the tensors: feature, query, head, batch
+  Halide::Var block{"block"}, step{"step"};                         ///< tile of queries, block of keys
+  Halide::Var x{"x"}, y{"y"};                                       ///< the thread
+  Halide::Var query_row{"query_row"}, key_column{"key_column"};     ///< a thread's queries and keys
+  Halide::Var tile_row{"tile_row"}, lane{"lane"}, lane_group{"lane_group"}, feature{"feature"};
+
+  Halide::Func query_tile{"query_tile"}, key_tile{"key_tile"}, value_tile{"value_tile"};                   ///< f32, in shared memory
+  Halide::Func query_fragment{"query_fragment"}, key_fragment{"key_fragment"};                             ///< in registers
+  Halide::Func weight_fragment{"weight_fragment"}, value_fragment{"value_fragment"};
+  Halide::Func dot{"dot"}, score{"score"}, thread_max{"thread_max"}, block_max{"block_max"};
+  Halide::Func weight{"weight"}, block_sum{"block_sum"}, block_output{"block_output"};
+  Halide::Func state{"state"};                                      ///< Tuple: maximum, sum, then one value feature each
+  Halide::Func output{"output"}, lse{"lse"};                        ///< lse is defined only if the spec returns it
+  Halide::RDom head_dims, thread_columns, thread_key_columns, block_keys, steps;
+
+  /// Key blocks that a tile of queries needs: [first, end), in the placeholder names above.
+  Halide::Expr first_step, end_step;
+  std::vector<Halide::Func> results() const;
+
+private:
+  void read_arguments(const operator_description &);
+  void stage_tiles(const operator_description &, const target_info &);
+  void scores(const operator_description &);
+  void softmax_and_sum(const operator_description &, const target_info &);
+  void results_of_state(const operator_description &, const target_info &);
+  void trim_steps(const operator_description &);
+
+  Halide::Expr scale, softcap, window;       ///< window clipped so that sums with it cannot overflow
+  Halide::Expr batches, queries, keys, shift; ///< extents; a query's position is its index plus shift
+};
+
+} // namespace attune
