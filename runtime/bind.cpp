@@ -14,6 +14,83 @@ struct known_extent {
   const char *tensor = nullptr;
 };
 
+constexpr std::int64_t left_out = -1; ///< the extent of a batch axis that a view does not have
+
+struct short_text {
+  char text[120] = {};
+};
+short_text axes_text(const tensor_shape &shape) {
+  short_text s;
+  int used = 0;
+  for (int a = 0; a < shape.rank; ++a) used += std::snprintf(s.text + used, sizeof s.text - used, "%s%s", a ? ", " : "", name_of(shape.axes[a].axis));
+  return s;
+}
+
+int place(const tensor_shape &shape, axis_name a) {
+  for (int i = 0; i < shape.rank; ++i)
+    if (shape.axes[i].axis == a) return i;
+  return -1;
+}
+
+status order_axes(const artefact_info &artefact, const tensor_shape &shape, const tensor_ref &r, bound_tensor &t) {
+  for (int a = 0; a < shape.rank; ++a) t.extent[a] = left_out;
+  for (int i = 0; i < r.rank; ++i) {
+    const int p = place(shape, r.axes[i]);
+    if (p < 0) return failure(error_code::wrong_axis, "%s: tensor %s has no axis %s. Its axes are %s.", artefact.spec, shape.name, name_of(r.axes[i]), axes_text(shape).text);
+    if (t.extent[p] != left_out) return failure(error_code::wrong_axis, "%s: tensor %s was passed with axis %s twice.", artefact.spec, shape.name, name_of(r.axes[i]));
+    if (r.extent[i] < 0)
+      return failure(error_code::wrong_extent, "%s: tensor %s: axis %s has the negative extent %lld.", artefact.spec, shape.name, name_of(r.axes[i]), integer(r.extent[i]));
+    t.extent[p] = r.extent[i];
+    t.stride[p] = r.stride[i];
+  }
+  for (int a = 0; a < shape.rank; ++a)
+    if (t.extent[a] == left_out && shape.axes[a].axis != axis_name::batch)
+      return failure(error_code::wrong_axis, "%s: tensor %s was passed without axis %s. Its axes are %s; only batch may be left out.", artefact.spec, shape.name,
+                     name_of(shape.axes[a].axis), axes_text(shape).text);
+  return {};
+}
+
+/// Strides of axes with one element say nothing and are set to what generated code expects.
+status check_strides(const artefact_info &artefact, const tensor_shape &shape, bound_tensor &t) {
+  for (int a = 0; a < shape.rank; ++a) {
+    const char *axis = name_of(shape.axes[a].axis);
+    const bool innermost = a == shape.rank - 1;
+    if (t.extent[a] == left_out) continue;
+    if (t.extent[a] <= 1) {
+      t.stride[a] = innermost ? 1 : 0;
+      continue;
+    }
+    if (t.extent[a] > INT32_MAX || t.stride[a] > INT32_MAX)
+      return failure(error_code::too_large, "%s: tensor %s: axis %s has extent %lld and stride %lld, expected at most %d. Split the call.", artefact.spec, shape.name, axis,
+                     integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
+    if (t.stride[a] < 0)
+      return failure(error_code::wrong_stride, "%s: tensor %s: axis %s has the negative stride %lld. Copy the tensor to one with positive strides.", artefact.spec, shape.name,
+                     axis, integer(t.stride[a]));
+    if (innermost && shape.innermost_contiguous && t.stride[a] != 1)
+      return failure(error_code::wrong_stride, "%s: tensor %s: axis %s must be contiguous: expected stride 1, got %lld. Copy the tensor, or give its axes in their order in memory.",
+                     artefact.spec, shape.name, axis, integer(t.stride[a]));
+  }
+  return {};
+}
+
+status check_data(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t, element_type element) {
+  bool empty = false;
+  for (int a = 0; a < shape.rank; ++a) empty |= t.extent[a] == 0;
+  if (!empty && !t.data)
+    return failure(error_code::missing_tensor, "%s: tensor %s has no data (null pointer) although it is not empty.", artefact.spec, shape.name);
+  if (reinterpret_cast<std::uintptr_t>(t.data) % size_of(element) != 0)
+    return failure(error_code::misaligned, "%s: tensor %s: its address is not a multiple of %d bytes, the size of an %s element.", artefact.spec, shape.name,
+                   static_cast<int>(size_of(element)), name_of(element));
+  return {};
+}
+
+status check_fixed_extent(const artefact_info &artefact, const tensor_shape &shape, int place, std::int64_t got) {
+  const std::int64_t fixed = shape.axes[place].extent;
+  if (fixed == dynamic_extent || got == fixed) return {};
+  return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (fixed by the spec), got %lld.", artefact.spec, shape.name, name_of(shape.axes[place].axis),
+                 integer(fixed), integer(got));
+}
+
 class binder {
 public:
   binder(const artefact_info &a, const tensor_ref *given, bound_call &c) : artefact_(a), given_(given), call_(c) {}
@@ -24,9 +101,9 @@ public:
     t.shape = &shape;
     t.data = given_[i].data;
     if (shape.role == tensor_role::packed_weights) return bind_weights(given_[i]);
-    if (status s = order_axes(shape, given_[i], t); !s) return s;
+    if (status s = order_axes(artefact_, shape, given_[i], t); !s) return s;
     if (status s = check_element(shape, given_[i]); !s) return s;
-    if (status s = check_strides(shape, t); !s) return s;
+    if (status s = check_strides(artefact_, shape, t); !s) return s;
     return check_extents(shape, given_[i], t);
   }
 
@@ -35,30 +112,20 @@ public:
     const tensor_shape &shape = artefact_.call.tensors[i];
     bound_tensor &t = call_.tensors[i];
     if (shape.role == tensor_role::packed_weights) return {};
-    bool empty = false;
     for (int a = 0; a < shape.rank; ++a) {
-      if (t.extent[a] == left_out) {
-        if (shape.written && call_.batch != 1)
-          return failure(error_code::wrong_axis, "%s: tensor %s has no batch axis, but %s has batch %lld. Only tensors that are read may leave out batch then: add a batch axis.",
-                         artefact_.spec, shape.name, seen(axis_name::batch).tensor, integer(call_.batch));
-        t.extent[a] = call_.batch;
-        t.stride[a] = 0;
-      }
-      empty |= t.extent[a] == 0;
+      if (t.extent[a] != left_out) continue;
+      if (shape.written && call_.batch != 1)
+        return failure(error_code::wrong_axis, "%s: tensor %s has no batch axis, but %s has batch %lld. Only tensors that are read may leave out batch then: add a batch axis.",
+                       artefact_.spec, shape.name, seen(axis_name::batch).tensor, integer(call_.batch));
+      t.extent[a] = call_.batch;
+      t.stride[a] = 0;
     }
-    if (!empty && !t.data)
-      return failure(error_code::missing_tensor, "%s: tensor %s has no data (null pointer) although it is not empty.", artefact_.spec, shape.name);
-    if (reinterpret_cast<std::uintptr_t>(t.data) % size_of(shape.element) != 0)
-      return failure(error_code::misaligned, "%s: tensor %s: its address is not a multiple of %d bytes, the size of an %s element.", artefact_.spec, shape.name,
-                     static_cast<int>(size_of(shape.element)), name_of(shape.element));
-    return {};
+    return check_data(artefact_, shape, t, shape.element);
   }
 
   known_extent &seen(axis_name a) { return seen_[static_cast<int>(joined(a))]; }
 
 private:
-  static constexpr std::int64_t left_out = -1;
-
   /// Where queries and keys are the same tokens, one extent serves both axes.
   axis_name joined(axis_name a) const {
     const bool same = artefact_.n.same_extents || artefact_.n.source == source_kind::projection;
@@ -75,30 +142,6 @@ private:
     return {};
   }
 
-  static int place(const tensor_shape &shape, axis_name a) {
-    for (int i = 0; i < shape.rank; ++i)
-      if (shape.axes[i].axis == a) return i;
-    return -1;
-  }
-
-  status order_axes(const tensor_shape &shape, const tensor_ref &r, bound_tensor &t) {
-    for (int a = 0; a < shape.rank; ++a) t.extent[a] = left_out;
-    for (int i = 0; i < r.rank; ++i) {
-      const int p = place(shape, r.axes[i]);
-      if (p < 0) return failure(error_code::wrong_axis, "%s: tensor %s has no axis %s. Its axes are %s.", artefact_.spec, shape.name, name_of(r.axes[i]), axes_text(shape).text);
-      if (t.extent[p] != left_out) return failure(error_code::wrong_axis, "%s: tensor %s was passed with axis %s twice.", artefact_.spec, shape.name, name_of(r.axes[i]));
-      if (r.extent[i] < 0)
-        return failure(error_code::wrong_extent, "%s: tensor %s: axis %s has the negative extent %lld.", artefact_.spec, shape.name, name_of(r.axes[i]), integer(r.extent[i]));
-      t.extent[p] = r.extent[i];
-      t.stride[p] = r.stride[i];
-    }
-    for (int a = 0; a < shape.rank; ++a)
-      if (t.extent[a] == left_out && shape.axes[a].axis != axis_name::batch)
-        return failure(error_code::wrong_axis, "%s: tensor %s was passed without axis %s. Its axes are %s; only batch may be left out.", artefact_.spec, shape.name,
-                       name_of(shape.axes[a].axis), axes_text(shape).text);
-    return {};
-  }
-
   status check_element(const tensor_shape &shape, const tensor_ref &r) {
     if (r.element != shape.element)
       return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them before the call.", artefact_.spec, shape.name, name_of(shape.element),
@@ -108,37 +151,12 @@ private:
     return {};
   }
 
-  /// Strides of axes with one element say nothing and are set to what generated code expects.
-  status check_strides(const tensor_shape &shape, bound_tensor &t) {
-    for (int a = 0; a < shape.rank; ++a) {
-      const char *axis = name_of(shape.axes[a].axis);
-      const bool innermost = a == shape.rank - 1;
-      if (t.extent[a] == left_out) continue;
-      if (t.extent[a] <= 1) {
-        t.stride[a] = innermost ? 1 : 0;
-        continue;
-      }
-      if (t.extent[a] > INT32_MAX || t.stride[a] > INT32_MAX)
-        return failure(error_code::too_large, "%s: tensor %s: axis %s has extent %lld and stride %lld, expected at most %d. Split the call.", artefact_.spec, shape.name, axis,
-                       integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
-      if (t.stride[a] < 0)
-        return failure(error_code::wrong_stride, "%s: tensor %s: axis %s has the negative stride %lld. Copy the tensor to one with positive strides.", artefact_.spec, shape.name,
-                       axis, integer(t.stride[a]));
-      if (innermost && shape.innermost_contiguous && t.stride[a] != 1)
-        return failure(error_code::wrong_stride, "%s: tensor %s: axis %s must be contiguous: expected stride 1, got %lld. Copy the tensor, or give its axes in their order in memory.",
-                       artefact_.spec, shape.name, axis, integer(t.stride[a]));
-    }
-    return {};
-  }
-
   status check_extents(const tensor_shape &shape, const tensor_ref &r, const bound_tensor &t) {
     for (int i = 0; i < r.rank; ++i) {
       const int p = place(shape, r.axes[i]);
-      const std::int64_t got = t.extent[p], fixed = shape.axes[p].extent;
-      if (fixed != dynamic_extent && got != fixed)
-        return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (fixed by the spec), got %lld.", artefact_.spec, shape.name, name_of(r.axes[i]), integer(fixed),
-                       integer(got));
-      if (fixed != dynamic_extent) continue;
+      const std::int64_t got = t.extent[p];
+      if (status s = check_fixed_extent(artefact_, shape, p, got); !s) return s;
+      if (shape.axes[p].extent != dynamic_extent) continue;
       known_extent &known = seen(r.axes[i]);
       if (!known.tensor) known = {got, shape.name};
       if (known.extent != got)
@@ -146,16 +164,6 @@ private:
                        name_of(r.axes[i]), integer(known.extent), known.tensor, integer(got));
     }
     return {};
-  }
-
-  struct short_text {
-    char text[120] = {};
-  };
-  static short_text axes_text(const tensor_shape &shape) {
-    short_text s;
-    int used = 0;
-    for (int a = 0; a < shape.rank; ++a) used += std::snprintf(s.text + used, sizeof s.text - used, "%s%s", a ? ", " : "", name_of(shape.axes[a].axis));
-    return s;
   }
 
   const artefact_info &artefact_;
@@ -194,6 +202,18 @@ status bind_number(const artefact_info &a, int i, double x, bound_call &c) {
 }
 
 } // namespace
+
+status bind_weight(const artefact_info &a, const tensor_shape &shape, const tensor_ref &r, bound_tensor &t) noexcept {
+  t.shape = &shape;
+  t.data = r.data;
+  if (r.element == element_type::boolean || r.element == element_type::i32)
+    return failure(error_code::wrong_element, "%s: tensor %s: expected f32, f16 or bf16 elements, got %s. Convert them before packing.", a.spec, shape.name, name_of(r.element));
+  if (status s = order_axes(a, shape, r, t); !s) return s;
+  if (status s = check_strides(a, shape, t); !s) return s;
+  for (int i = 0; i < shape.rank; ++i)
+    if (status s = check_fixed_extent(a, shape, i, t.extent[i]); !s) return s;
+  return check_data(a, shape, t, r.element);
+}
 
 status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &c) noexcept {
   if (tensor_count != a.call.tensor_count || number_count != a.call.number_count)

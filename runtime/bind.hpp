@@ -21,6 +21,9 @@ struct bound_call {
 
 status bind(const artefact_info &, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &) noexcept;
 
+/// One weight matrix or bias, with axes and extents as weight_shape (runtime/weights.hpp) says. f32, f16 and bf16 pass.
+status bind_weight(const artefact_info &, const tensor_shape &, const tensor_ref &, bound_tensor &) noexcept;
+
 /// Whether two tensors share an element; true as well where that cannot be told from their strides.
 bool may_overlap(const bound_tensor &, const bound_tensor &) noexcept;
 /// Whether two indices of one tensor lead to one element; true as well where that cannot be told from its strides.

@@ -21,7 +21,7 @@ std::int64_t window_of(const artefact_info &a, const bound_call &c) {
 /// it sees keys from position - window (with a window) to position (if causal).
 std::int64_t first_empty_row(const artefact_info &a, const bound_call &c, std::int64_t length) {
   if (length == 0) return 0;
-  const std::int64_t shift = a.n.causal == causal_alignment::bottom_right ? c.key - c.query : 0;
+  const std::int64_t shift = a.n.causal == causal_alignment::top_left ? 0 : c.key - c.query; // a window alone counts from the last key too
   if (a.n.causal != causal_alignment::off && shift < 0) return 0;
   if (a.n.window.kind == setting::off) return -1;
   const std::int64_t first_behind = length + window_of(a, c) - shift; // from here on, the window begins behind the last key
