@@ -1,0 +1,110 @@
+#include "generated/emitter_command.hpp"
+#include "generated/emitter.hpp"
+#include "generated/files.hpp"
+#include "generated/header_writer.hpp"
+#include "generated/names.hpp"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace attune {
+namespace fs = std::filesystem;
+
+namespace {
+struct request {
+  std::string library, spec;
+  std::vector<std::string> targets;
+  fs::path out;
+};
+
+const target_info &target_named(const std::string &name) {
+  if (const target_info *t = find_target(name)) return *t;
+  std::string known;
+  for (const target_info &t : all_targets) known += fmt::format("{}{}", known.empty() ? "" : ", ", t.name);
+  throw emission_error(fmt::format("there is no target \"{}\"; targets are {}", name, known));
+}
+
+operator_description described(const std::vector<known_spec> &specs, const std::string &name) {
+  for (const known_spec &s : specs)
+    if (s.name == name) return s.describe();
+  throw emission_error(fmt::format("library has no spec \"{}\"", name));
+}
+
+void emit_one(const std::vector<known_spec> &specs, const request &r) {
+  const operator_description spec = described(specs, r.spec);
+  const emission done = emit({spec, target_named(r.targets.front()), r.library, r.out, {}});
+  if (done.outcome == emission::refused)
+    fmt::print("attune: {} is not emitted for {}: {}\n", r.spec, done.record.target, done.record.refused);
+}
+
+std::vector<registered_spec> registered(const std::vector<known_spec> &specs, const request &r) {
+  std::vector<registered_spec> all;
+  for (const known_spec &s : specs) {
+    registered_spec one{s.describe(), {}};
+    bool carried = false;
+    for (const target_info &t : all_targets) {
+      if (std::find(r.targets.begin(), r.targets.end(), t.name) == r.targets.end()) continue;
+      const fs::path file = manifest_path(r.out / "objects", one.spec.name, t.name);
+      const auto m = read_manifest(file);
+      if (!m) throw emission_error(fmt::format("{} is missing or not of this version; emit it first", file.string()));
+      carried = carried || m->refused.empty();
+      one.manifests.push_back(*m);
+    }
+    if (!carried) throw emission_error(fmt::format("none of the targets of library {} can carry spec {}", r.library, s.name));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void register_library(const std::vector<known_spec> &specs, const request &r) {
+  const auto all = registered(specs, r);
+  for (const registered_spec &one : all)
+    write_if_different(r.out / "include" / r.library / (stem_of(one.spec.name) + ".hpp"), typed_header(one.spec, r.library));
+  write_if_different(r.out / "registration.cpp", registration(all, r.library));
+  for (const architecture host : {architecture::x86_64, architecture::aarch64}) {
+    const std::string machine = host == architecture::x86_64 ? "x86_64" : "aarch64";
+    std::string objects, visible = install_hooks_name(r.library) + "\n";
+    for (const registered_spec &one : all)
+      for (const manifest &m : one.manifests) {
+        if (!m.refused.empty() || find_target(m.target)->host != host) continue;
+        objects += (r.out / "objects" / m.object).string() + "\n";
+        visible += m.run + "\n" + (m.pack.empty() ? "" : m.pack + "\n");
+      }
+    write_if_different(r.out / (machine + ".objects"), objects);
+    write_if_different(r.out / (machine + ".visible"), visible);
+  }
+}
+} // namespace
+
+int emitter_command(const std::vector<known_spec> &specs, int argc, char **argv) {
+  CLI::App app("Emits the kernels of one library. The build runs it; people use the tool \"attune\".");
+  app.require_subcommand(1);
+  request r;
+  const auto step = [&](const char *name, const char *what, auto action) {
+    CLI::App *sub = app.add_subcommand(name, what);
+    sub->add_option("--out", r.out, "folder or file to write")->required();
+    sub->add_option("--target,--targets", r.targets, "target names")->required();
+    sub->callback(action);
+    return sub;
+  };
+  CLI::App *emit_step = step("emit", "one object and its manifest", [&] { emit_one(specs, r); });
+  emit_step->add_option("spec", r.spec, "spec, as named in SPECS")->required();
+  emit_step->add_option("--library", r.library)->required();
+  step("register", "typed headers, registration file, lists of objects and symbols", [&] { register_library(specs, r); })
+      ->add_option("--library", r.library)->required();
+  step("runtime", "the Halide runtime of the targets", [&] {
+    std::vector<const target_info *> targets;
+    for (const std::string &name : r.targets) targets.push_back(&target_named(name));
+    emit_runtime(targets, r.out);
+  });
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError &e) {
+    return app.exit(e);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "attune: {}\n", e.what());
+    return 1;
+  }
+}
+
+} // namespace attune

@@ -1,0 +1,176 @@
+#include "generated/header_writer.hpp"
+#include "dsl/targets.hpp"
+#include "generated/names.hpp"
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+std::string literal(const char *text) { return fmt::format("\"{}\"", text); }
+std::string literal(bool b) { return b ? "true" : "false"; }
+std::string literal(element_type e) { return fmt::format("element_type::{}", e == element_type::boolean ? "boolean" : name_of(e)); }
+std::string literal(axis_name a) { return fmt::format("axis_name::{}", name_of(a)); }
+
+std::string literal(source_kind s) {
+  constexpr const char *names[] = {"operands", "projection", "cross_projection"};
+  return fmt::format("source_kind::{}", names[static_cast<int>(s)]);
+}
+
+std::string literal(tensor_role r) {
+  constexpr const char *names[] = {"query", "key", "value", "hidden", "context", "packed_weights", "output", "lse",
+                                   "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths"};
+  return fmt::format("tensor_role::{}", names[static_cast<int>(r)]);
+}
+
+std::string literal(const setting &s) {
+  constexpr const char *kinds[] = {"off", "fixed", "at_call"};
+  return fmt::format("{{setting::{}, {}}}", kinds[s.kind], s.value); // fmt prints the shortest text that reads back exactly
+}
+
+std::string literal(const numbers &n) {
+  std::string text;
+  const auto member = [&text](const std::string &value, const char *what) { text += fmt::format("\n      {}, // {}", value, what); };
+  member(literal(n.element), "element");
+  member(literal(n.source), "source");
+  member(fmt::format("{}, {}", n.heads, n.kv_heads), "heads, kv_heads");
+  member(fmt::format("{}, {}", n.head_dim, n.value_dim), "head_dim, value_dim");
+  member(fmt::format("{}, {}, {}", n.model_dim, n.context_dim, n.output_dim), "model_dim, context_dim, output_dim");
+  member(fmt::format("{}, {}", n.projection_bias, n.output_bias), "projection_bias, output_bias");
+  member(literal(n.same_extents), "same_extents");
+  member(literal(n.scale), "scale");
+  member(literal(n.softcap), "softcap");
+  member(fmt::format("causal_alignment::{}", name_of(n.causal)), "causal");
+  member(literal(n.window), "window");
+  member(literal(n.key_lengths), "key_lengths");
+  member(fmt::format("empty_row_policy::{}", name_of(n.empty_rows)), "empty_rows");
+  member(fmt::format("masked_value_policy::{}", name_of(n.masked_values)), "masked_values");
+  member(fmt::format("tensor_layout::{}", name_of(n.layout)), "layout");
+  member(fmt::format("{}, {}", n.returns_lse, n.returns_weights), "returns_lse, returns_weights");
+  return text;
+}
+
+std::string literal(const tensor_shape &t) {
+  std::string axes;
+  for (int a = 0; a < t.rank; ++a)
+    axes += fmt::format("{}{{{}, {}}}", a ? ", " : "", literal(t.axes[a].axis),
+                        t.axes[a].extent == dynamic_extent ? "dynamic_extent" : std::to_string(t.axes[a].extent));
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {{{}}}}}", literal(t.name), literal(t.role), literal(t.element), t.written,
+                     t.innermost_contiguous, t.rank, axes);
+}
+
+std::string literal(const signature &s) {
+  std::string tensors, call_numbers;
+  for (int i = 0; i < s.tensor_count; ++i) tensors += fmt::format("\n       {}{}", literal(s.tensors[i]), i + 1 < s.tensor_count ? "," : "");
+  for (int i = 0; i < s.number_count; ++i) call_numbers += fmt::format("{}number_role::{}", i ? ", " : "", name_of(s.call_numbers[i]));
+  return fmt::format("\n      {}, {{ // tensors: name, role, element, written, innermost_contiguous, rank, axes{}}},\n      {}, {{{}}}", s.tensor_count,
+                     tensors, s.number_count, call_numbers);
+}
+
+/// "my_app::variant" -> "namespace my_app { struct variant; }"
+std::string forward_declaration(const std::string &spec) {
+  const auto parts = name_parts(spec);
+  if (parts.size() == 1) return fmt::format("struct {};", spec);
+  const std::string where = spec.substr(0, spec.size() - parts.back().size() - 2);
+  return fmt::format("namespace {} {{ struct {}; }}", where, parts.back());
+}
+
+/// The manifests whose kernels an object for this machine holds.
+std::vector<manifest> carried_on(const registered_spec &r, architecture host) {
+  std::vector<manifest> carried;
+  for (const manifest &m : r.manifests)
+    if (m.refused.empty() && find_target(m.target)->host == host) carried.push_back(m);
+  return carried;
+}
+
+bool asked_for(const std::vector<registered_spec> &specs, architecture host) {
+  for (const manifest &m : specs.front().manifests)
+    if (find_target(m.target)->host == host) return true;
+  return false;
+}
+
+/// For one machine: the generated functions, each spec's variants (none: a null array) and the library's hooks.
+std::string machine_part(const std::vector<registered_spec> &specs, const std::string &library, architecture host) {
+  std::string functions, arrays;
+  for (const registered_spec &r : specs) {
+    const std::string name = identifier_of(r.spec.name);
+    const std::vector<manifest> carried = carried_on(r, host);
+    std::string rows;
+    for (const manifest &m : carried) {
+      functions += fmt::format("int {}(void **);\n", m.run);
+      if (!m.pack.empty()) functions += fmt::format("int {}(void **);\n", m.pack);
+      rows += fmt::format("    {{target_id::{}, {}, {}, {}, \"{}\"}},\n", m.target, m.run, m.pack.empty() ? "nullptr" : m.pack, m.panel_lanes,
+                          m.schedule.text());
+    }
+    arrays += carried.empty() ? fmt::format("constexpr const artefact_variant *{}_variants = nullptr;\n", name)
+                              : fmt::format("constexpr artefact_variant {}_variants[] = {{\n{}}};\n", name, rows);
+    arrays += fmt::format("constexpr int {}_variant_count = {};\n", name, carried.size());
+  }
+  std::string hooks = "nullptr";
+  if (asked_for(specs, host)) {
+    hooks = install_hooks_name(library);
+    functions += fmt::format("void {}();\n", hooks);
+  }
+  return fmt::format("extern \"C\" {{\n{}}}\n\nnamespace attune {{\nnamespace {{\n{}constexpr void (*install_hooks)() = {};\n}} // namespace\n}} // namespace attune\n",
+                     functions, arrays, hooks);
+}
+} // namespace
+
+std::string typed_header(const operator_description &spec, const std::string &library) {
+  return fmt::format(R"(// Emitted by Attune {version} for library {library}: what the compiler knows of {spec}. Not to be edited.
+#pragma once
+#include "runtime/artefact.hpp"
+
+{declaration}
+
+namespace attune {{
+
+template <> struct artefact<::{spec}> {{
+  static constexpr numbers n{{{numbers}
+  }};
+  static constexpr signature call{{{signature}}};
+  static constexpr const char *hash = "{hash}";
+  static const artefact_info &info();
+}};
+
+}} // namespace attune
+)",
+                     fmt::arg("version", ATTUNE_VERSION), fmt::arg("library", library), fmt::arg("spec", spec.name),
+                     fmt::arg("declaration", forward_declaration(spec.name)), fmt::arg("numbers", literal(spec.n)),
+                     fmt::arg("signature", literal(spec.call())), fmt::arg("hash", spec_hash(spec)));
+}
+
+std::string registration(const std::vector<registered_spec> &specs, const std::string &library) {
+  std::string includes, records, list, infos;
+  for (const registered_spec &r : specs) {
+    const std::string name = identifier_of(r.spec.name);
+    includes += fmt::format("#include \"{}/{}.hpp\"\n", library, stem_of(r.spec.name));
+    records += fmt::format("constexpr artefact_info {0}_info{{\"{1}\", artefact<::{1}>::hash, artefact<::{1}>::n, artefact<::{1}>::call, {0}_variants, {0}_variant_count}};\n", name, r.spec.name);
+    list += fmt::format("{}&{}_info", list.empty() ? "" : ", ", name);
+    infos += fmt::format("[[gnu::weak]] const artefact_info &artefact<::{}>::info() {{\n  static const artefact_info &it = (register_library(library), {}_info);\n  return it;\n}}\n", r.spec.name, name);
+  }
+  return fmt::format(R"(// Emitted by Attune {version} for library {library}: which kernels it holds. Not to be edited.
+{includes}#include "runtime/library.hpp"
+
+#if defined(__x86_64__)
+{x86_64}#elif defined(__aarch64__)
+{aarch64}#else
+#error "this library has kernels for x86-64 and AArch64 only"
+#endif
+
+namespace attune {{
+namespace {{
+{records}constexpr const artefact_info *every[] = {{{list}}};
+constexpr library_info library{{"{library}", every, {count}, install_hooks}};
+const bool registered = (register_library(library), true);
+}} // namespace
+
+// Weak: a program may link two libraries that hold the same spec.
+{infos}}} // namespace attune
+)",
+                     fmt::arg("version", ATTUNE_VERSION), fmt::arg("library", library), fmt::arg("includes", includes),
+                     fmt::arg("x86_64", machine_part(specs, library, architecture::x86_64)),
+                     fmt::arg("aarch64", machine_part(specs, library, architecture::aarch64)), fmt::arg("records", records), fmt::arg("list", list),
+                     fmt::arg("count", specs.size()), fmt::arg("infos", infos));
+}
+
+} // namespace attune

@@ -1,0 +1,71 @@
+#include "generated/manifest.hpp"
+#include "generated/files.hpp"
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace attune {
+namespace {
+using json = nlohmann::ordered_json;
+
+json json_of(const schedule_point &point) {
+  json parameters = json::object();
+  for (const auto &[name, value] : point.parameters) parameters[name] = value;
+  return {{"family", point.family}, {"parameters", parameters}, {"origin", point.origin}, {"text", point.text()}};
+}
+
+schedule_point schedule_from(const json &j) {
+  schedule_point point{j.at("family"), {}, j.at("origin")};
+  for (const auto &[name, value] : j.at("parameters").items()) point.parameters.emplace_back(name, value);
+  return point;
+}
+} // namespace
+
+void write(const manifest &m, const std::filesystem::path &file) {
+  json j = {{"schema", manifest::schema}, {"spec", m.spec}, {"hash", m.hash}, {"canonical_text", m.canonical_text},
+            {"target", m.target}, {"halide_target", m.halide_target}};
+  if (m.refused.empty()) {
+    j["status"] = "emitted";
+    j["schedule"] = json_of(m.schedule);
+    j["panel_lanes"] = m.panel_lanes;
+    j["symbols"] = {{"run", m.run}, {"pack", m.pack}};
+    j["object"] = m.object;
+    j["bytes"] = m.bytes;
+    j["compile_seconds"] = m.compile_seconds;
+  } else {
+    j["status"] = "refused";
+    j["reason"] = m.refused;
+  }
+  j["fingerprint"] = m.fingerprint;
+  j["versions"] = {{"attune", m.attune_version}, {"halide", m.halide_version}, {"llvm", m.llvm_version}, {"generator", m.generator}};
+  write_if_different(file, j.dump(2) + "\n");
+}
+
+std::optional<manifest> read_manifest(const std::filesystem::path &file) {
+  const json j = json::parse(text_of(file), nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object() || j.value("schema", 0) != manifest::schema) return std::nullopt;
+  manifest m;
+  m.spec = j.at("spec");
+  m.hash = j.at("hash");
+  m.canonical_text = j.at("canonical_text");
+  m.target = j.at("target");
+  m.halide_target = j.at("halide_target");
+  if (j.at("status") == "emitted") {
+    m.schedule = schedule_from(j.at("schedule"));
+    m.panel_lanes = j.at("panel_lanes");
+    m.run = j.at("symbols").at("run");
+    m.pack = j.at("symbols").at("pack");
+    m.object = j.at("object");
+    m.bytes = j.at("bytes");
+    m.compile_seconds = j.at("compile_seconds");
+  } else {
+    m.refused = j.at("reason");
+  }
+  m.fingerprint = j.at("fingerprint");
+  m.attune_version = j.at("versions").at("attune");
+  m.halide_version = j.at("versions").at("halide");
+  m.llvm_version = j.at("versions").at("llvm");
+  m.generator = j.at("versions").at("generator");
+  return m;
+}
+
+} // namespace attune

@@ -1,0 +1,12 @@
+// The subcommands of the tool "attune". Each adds itself to the app and does its work in a callback.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace attune {
+
+void add_specs_command(CLI::App &);
+void add_targets_command(CLI::App &);
+void add_emit_command(CLI::App &);
+void add_check_command(CLI::App &);
+
+} // namespace attune

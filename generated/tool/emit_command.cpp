@@ -1,0 +1,61 @@
+// attune emit: object, header and manifest of one stock spec, to look at or to take away.
+#include "generated/emitter.hpp"
+#include "generated/files.hpp"
+#include "generated/header_writer.hpp"
+#include "generated/names.hpp"
+#include "generated/tool/catalogue.hpp"
+#include "generated/tool/commands.hpp"
+#include "generated/tool/table.hpp"
+#include <fmt/format.h>
+
+namespace attune {
+namespace {
+
+struct request {
+  std::string spec, library = "emitted";
+  std::vector<std::string> targets;
+  std::filesystem::path out;
+  bool assembly = false, loop_nest = false;
+};
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const target_info &t : all_targets) names.push_back(t.name);
+  return names;
+}
+
+const char *outcome_text(emission::outcome_type outcome) {
+  constexpr const char *texts[] = {"emitted", "unchanged", "refused"};
+  return texts[outcome];
+}
+
+void run(const request &r) {
+  const operator_description spec = find_stock_spec(r.spec).describe();
+  table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
+  for (const std::string &target : r.targets) {
+    const emission done = emit({spec, *find_target(target), r.library, r.out, {}, r.assembly, r.loop_nest});
+    const manifest &m = done.record;
+    if (done.outcome == emission::refused) rows.push_back({m.target, "refused", "–", "–", m.refused});
+    else
+      rows.push_back({m.target, outcome_text(done.outcome), std::to_string(m.bytes), fmt::format("{:.2f}", m.compile_seconds),
+                      fmt::format("{} ({})", m.schedule.text(), m.schedule.origin)});
+  }
+  write_if_different(r.out / (stem_of(spec.name) + ".hpp"), typed_header(spec, r.library));
+  fmt::print("{}", as_columns(rows));
+}
+} // namespace
+
+void add_emit_command(CLI::App &app) {
+  const auto r = std::make_shared<request>();
+  r->targets = target_names();
+  CLI::App *command = app.add_subcommand("emit", "object, header and manifest of one spec for some targets");
+  command->add_option("SPEC", r->spec, "a stock spec (attune specs)")->required();
+  command->add_option("--target,-t", r->targets, "targets; all of them if not given")->check(CLI::IsMember(target_names()));
+  command->add_option("--out,-o", r->out, "folder to write to; made if needed")->required();
+  command->add_option("--library", r->library, "part of the names of the generated functions")->capture_default_str();
+  command->add_flag("--asm", r->assembly, "the assembly as well: SPEC.TARGET.s");
+  command->add_flag("--stmt", r->loop_nest, "the lowered loop nest as well: SPEC.TARGET.stmt");
+  command->callback([r] { run(*r); });
+}
+
+} // namespace attune

@@ -1,0 +1,22 @@
+// The tool "attune": what is there, what runs here, emit it, check it.
+#include "generated/tool/commands.hpp"
+#include <fmt/format.h>
+
+int main(int argc, char **argv) {
+  CLI::App app("Attune: attention operators as libraries of machine code, one per target.");
+  app.set_version_flag("--version", ATTUNE_VERSION);
+  app.require_subcommand(1);
+  attune::add_specs_command(app);
+  attune::add_targets_command(app);
+  attune::add_emit_command(app);
+  attune::add_check_command(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError &e) {
+    return app.exit(e);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "attune: {}\n", e.what());
+    return 1;
+  }
+}

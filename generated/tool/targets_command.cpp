@@ -1,0 +1,39 @@
+// attune targets: which targets this build has, which of them this machine runs, and why not.
+#include "dsl/targets.hpp"
+#include "generated/tool/catalogue.hpp"
+#include "generated/tool/commands.hpp"
+#include "generated/tool/table.hpp"
+#include "runtime/dispatch.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace attune {
+namespace {
+
+void print_columns(const std::vector<target_report> &reports) {
+  table rows{{"target", "in this build", "runs here", "why not"}};
+  for (const target_report &r : reports)
+    rows.push_back({info_of(r.target).name, r.in_build ? "yes" : "no", r.runs_here ? "yes" : "no", r.why_not});
+  fmt::print("{}", as_columns(rows));
+}
+
+void print_json(const std::vector<target_report> &reports) {
+  auto all = nlohmann::ordered_json::array();
+  for (const target_report &r : reports)
+    all.push_back({{"name", info_of(r.target).name}, {"halide_target", info_of(r.target).halide_target}, {"needs", info_of(r.target).needs},
+                   {"in_build", r.in_build}, {"runs_here", r.runs_here}, {"why_not", r.why_not}});
+  fmt::print("{}\n", all.dump(2));
+}
+} // namespace
+
+void add_targets_command(CLI::App &app) {
+  CLI::App *command = app.add_subcommand("targets", "the targets: in this build, runs here, why not");
+  const auto *json = command->add_flag("--json", "with all details, as JSON");
+  command->callback([=] {
+    const auto reports = machine_targets();
+    if (json->count()) print_json(reports);
+    else print_columns(reports);
+  });
+}
+
+} // namespace attune
