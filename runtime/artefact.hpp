@@ -35,7 +35,7 @@ struct artefact_info {
   int variant_count;
 };
 
-/// Specialised by the emitted header of each spec, with
+/// Specialised by the emitted header of each spec (tests/must_not_compile/emitted_example.hpp shows one), with
 ///   static constexpr numbers n; static constexpr signature call; static constexpr const char *hash;
 ///   static const artefact_info &info();
 template <class Spec> struct artefact;

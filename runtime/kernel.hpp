@@ -7,12 +7,115 @@
 // weights if the spec returns them; its inputs and mask tensors in the order written; key_lengths; its run-time numbers
 // (scale, softcap, window); and, if wanted, call_options. What the spec knows is checked by the compiler, the rest by
 // attune::call (runtime/call.hpp).
+//
+// The compiler's part: the arguments become data, one constexpr function looks for the first mistake (runtime/mistakes.hpp),
+// and one static_assert reports it, so that a call with several mistakes still gives one short diagnostic. The assertions
+// stand in this file, because each file between the user's and theirs adds a line to what the compiler prints.
 #pragma once
-#include "runtime/verdict.hpp"
-#include "runtime/weights.hpp"
+#include "runtime/mistakes.hpp"
 
 namespace attune {
 namespace detail {
+
+// ---- conditions as a diagnostic shows them: the culprits are types, because compilers print those with their values
+template <int N> struct argument {};
+template <int N> struct kernel_needs {};
+template <int N> struct call_gives {};
+template <int N> struct spec_says {};
+template <int N> struct view_has {};
+template <class T> struct spec_stores {};
+template <class T> struct view_stores {};
+template <axis_name A> struct the_axis {};
+template <axis_name A> struct innermost_axis {};
+template <tensor_role R> struct tensor_of {};
+template <class Spec> struct weights_of {};
+template <class...> inline constexpr bool count_agrees = false;
+template <class...> inline constexpr bool is_a_view = false;
+template <class...> inline constexpr bool is_a_number = false;
+template <class...> inline constexpr bool are_packed_weights = false;
+template <class...> inline constexpr bool packed_for_this_spec = false;
+template <class...> inline constexpr bool in_this_order = false;
+template <class...> inline constexpr bool has_axis = false;
+template <class...> inline constexpr bool axis_once = false;
+template <class...> inline constexpr bool axis_passed = false;
+template <class...> inline constexpr bool innermost_agrees = false;
+template <class...> inline constexpr bool extents_agree = false;
+template <class...> inline constexpr bool elements_agree = false;
+template <class...> inline constexpr bool may_be_written = false;
+
+template <element_type E> struct stored_type;
+template <> struct stored_type<element_type::f32> { using type = float; };
+template <> struct stored_type<element_type::f16> { using type = f16_t; };
+template <> struct stored_type<element_type::bf16> { using type = bf16_t; };
+template <> struct stored_type<element_type::boolean> { using type = bool; };
+template <> struct stored_type<element_type::i32> { using type = std::int32_t; };
+
+/// A mistake as types. Given: the type of the argument's elements, or the spec that weights were packed for.
+template <class Spec, int Argument, class Tensor, class Other, axis_name A, axis_name B, int Expected, int Got, class Given> struct found {
+  using spec = Spec;
+  using place = argument<Argument>;
+  using tensor = Tensor;
+  using other = Other;
+  using axis = the_axis<A>;
+  using wanted_axis = innermost_axis<A>;
+  using given_axis = innermost_axis<B>;
+  using needs = kernel_needs<Expected>;
+  using gives = call_gives<Got>;
+  using says = spec_says<Expected>;
+  using has = view_has<Got>;
+  using stores = spec_stores<typename stored_type<static_cast<element_type>(Expected < 5 && Expected >= 0 ? Expected : 0)>::type>;
+  using given = Given;
+};
+
+template <mistake_kind K, class F> struct verdict {};
+template <class F> struct verdict<mistake_kind::too_few, F> {
+  static_assert(count_agrees<typename F::needs, typename F::gives, typename F::tensor>,
+                "an argument is missing: pass query, key, value, output (or hidden, [context,] weights, output), then what the spec returns and declares, in its order, then its run-time numbers");
+};
+template <class F> struct verdict<mistake_kind::too_many, F> {
+  static_assert(count_agrees<typename F::needs, typename F::gives, typename F::place>, "this argument has no place in the call: the spec declares no such tensor or number");
+};
+template <class F> struct verdict<mistake_kind::not_a_view, F> {
+  static_assert(is_a_view<typename F::place, typename F::tensor>, "this argument of the kernel must be a view or a tensor with named axes: view<const float, query<>, head<12>, ...>");
+};
+template <class F> struct verdict<mistake_kind::not_a_number, F> {
+  static_assert(is_a_number<typename F::place>, "this argument of the kernel must be a number: the spec leaves one to each call");
+};
+template <class F> struct verdict<mistake_kind::not_weights, F> {
+  static_assert(are_packed_weights<typename F::place, typename F::spec>, "this argument of the kernel must be packed_weights of its spec, made by pack_weights");
+};
+template <class F> struct verdict<mistake_kind::other_weights, F> {
+  static_assert(packed_for_this_spec<weights_of<typename F::spec>, weights_of<typename F::given>>, "these weights were packed for another spec: pack them for this one");
+};
+template <class F> struct verdict<mistake_kind::swapped, F> {
+  static_assert(in_this_order<typename F::tensor, typename F::other>, "two arguments of the kernel are swapped: these two tensors come in this order");
+};
+template <class F> struct verdict<mistake_kind::foreign_axis, F> {
+  static_assert(has_axis<typename F::tensor, typename F::axis>, "this view has an axis that this tensor of the kernel does not have");
+};
+template <class F> struct verdict<mistake_kind::repeated_axis, F> {
+  static_assert(axis_once<typename F::tensor, typename F::axis>, "this view has an axis twice");
+};
+template <class F> struct verdict<mistake_kind::missing_axis, F> {
+  static_assert(axis_passed<typename F::tensor, typename F::axis>, "this view lacks an axis that this tensor of the kernel has; only batch may be left out");
+};
+template <class F> struct verdict<mistake_kind::innermost, F> {
+  static_assert(innermost_agrees<typename F::tensor, typename F::wanted_axis, typename F::given_axis>, "this view's last axis must be the tensor's contiguous one");
+};
+template <class F> struct verdict<mistake_kind::extent, F> {
+  static_assert(extents_agree<typename F::tensor, typename F::axis, typename F::says, typename F::has>, "an extent of this view is not the one that the spec says");
+};
+template <class F> struct verdict<mistake_kind::element, F> {
+  static_assert(elements_agree<typename F::tensor, typename F::stores, view_stores<typename F::given>>, "this view's elements are not of the type that the spec says");
+};
+template <class F> struct verdict<mistake_kind::read_only, F> {
+  static_assert(may_be_written<typename F::tensor>, "the kernel writes to this tensor, but the view's elements are const");
+};
+
+/// The type at place I of a list, void behind its end.
+template <int I, class... A> struct nth { using type = void; };
+template <class First, class... Rest> struct nth<0, First, Rest...> { using type = First; };
+template <int I, class First, class... Rest> struct nth<I, First, Rest...> : nth<I - 1, Rest...> {};
 
 template <class Spec, class = void> inline constexpr bool has_emitted_header = false;
 template <class Spec> inline constexpr bool has_emitted_header<Spec, std::void_t<decltype(artefact<Spec>::hash)>> = true;
@@ -80,5 +183,59 @@ template <class Spec> struct kernel {
     return {};
   }
 };
+
+namespace detail {
+template <projection P, bool Bias> struct weight_of {};
+
+/// One weight matrix or bias as it is given: any view that has the axes.
+template <class Spec, projection P, bool Bias> class weight {
+  template <class View> struct view_check {
+    static constexpr mistake find() {
+      constexpr argument_facts f = facts_of<Spec, View>::get();
+      tensor_shape s = weight_shape(artefact<Spec>::n, P, Bias);
+      const bool floating = f.element == element_type::f32 || f.element == element_type::f16 || f.element == element_type::bf16;
+      if (floating) s.element = f.element; // any of the three will do
+      return mistake_in_tensor(s, f);
+    }
+    static constexpr mistake m = find();
+    using judged = verdict<m.kind, found<Spec, 1, weight_of<P, Bias>, void, m.axis, m.other_axis, m.expected, m.got, typename facts_of<Spec, View>::element>>;
+  };
+
+public:
+  weight() = default;
+  template <class T, class... Dims> weight(const view<T, Dims...> &v) {
+    constexpr typename view_check<view<T, Dims...>>::judged judged{};
+    static_cast<void>(judged);
+    if constexpr (element_of<std::remove_const_t<T>>::known) ref = erase(v);
+  }
+  template <class T, class... Dims> weight(const tensor<T, Dims...> &t) : weight(t.read()) {}
+
+  tensor_ref ref;
+};
+} // namespace detail
+
+/// The weights of a spec's projections, each assigned from a view or a tensor: w.query = view<const float, head<12>, ...>.
+/// The output projection and the biases only where the spec has them.
+template <class Spec> struct projection_weights {
+  detail::weight<Spec, projection::query, false> query;
+  detail::weight<Spec, projection::key, false> key;
+  detail::weight<Spec, projection::value, false> value;
+  detail::weight<Spec, projection::output, false> output;
+  detail::weight<Spec, projection::query, true> query_bias;
+  detail::weight<Spec, projection::key, true> key_bias;
+  detail::weight<Spec, projection::value, true> value_bias;
+  detail::weight<Spec, projection::output, true> output_bias;
+
+  weight_refs refs() const {
+    return {{query.ref, key.ref, value.ref, output.ref}, {query_bias.ref, key_bias.ref, value_bias.ref, output_bias.ref}};
+  }
+};
+
+/// Throws attune::error.
+template <class Spec> packed_weights<Spec> pack_weights(const projection_weights<Spec> &weights, const call_options &options = {}) {
+  detail::packed_memory memory;
+  require(pack_weights(artefact<Spec>::info(), weights.refs(), options, memory));
+  return packed_weights<Spec>(std::move(memory));
+}
 
 } // namespace attune

@@ -1,7 +1,6 @@
 // The weights of a spec's projections: given once as views, packed once for one target, passed to every call. C++17.
 #pragma once
 #include "runtime/call.hpp"
-#include "runtime/verdict.hpp"
 #include <cstddef>
 
 namespace attune {
@@ -42,31 +41,6 @@ constexpr tensor_shape weight_shape(const numbers &n, projection p, bool bias) {
 }
 
 namespace detail {
-template <projection P, bool Bias> struct weight_of {};
-
-/// One weight matrix or bias as it is given: any view that has the axes.
-template <class Spec, projection P, bool Bias> class weight {
-public:
-  weight() = default;
-  template <class T, class... Dims> weight(const view<T, Dims...> &v) : ref(erase(v)) { check<view<T, Dims...>>(); }
-  template <class T, class... Dims> weight(const tensor<T, Dims...> &t) : ref(erase(t)) { check<view<T, Dims...>>(); }
-  tensor_ref ref;
-
-private:
-  template <class View> static constexpr mistake find() {
-    constexpr argument_facts f = facts_of<Spec, View>::get();
-    tensor_shape s = weight_shape(artefact<Spec>::n, P, Bias);
-    const bool floating = f.element == element_type::f32 || f.element == element_type::f16 || f.element == element_type::bf16;
-    if (floating) s.element = f.element; // any of the three will do
-    return mistake_in_tensor(s, f);
-  }
-  template <class View> static constexpr void check() {
-    constexpr mistake m = find<View>();
-    constexpr verdict<m.kind, found<Spec, 1, weight_of<P, Bias>, void, m.axis, m.other_axis, m.expected, m.got, typename facts_of<Spec, View>::element>> judged{};
-    static_cast<void>(judged);
-  }
-};
-
 /// Owns the memory behind a packed_weights_ref.
 class packed_memory {
 public:
@@ -80,23 +54,6 @@ public:
   std::size_t bytes = 0;
 };
 } // namespace detail
-
-/// The weights of a spec's projections, each assigned from a view or a tensor: w.query = view<const float, head<12>, ...>.
-/// The output projection and the biases only where the spec has them.
-template <class Spec> struct projection_weights {
-  detail::weight<Spec, projection::query, false> query;
-  detail::weight<Spec, projection::key, false> key;
-  detail::weight<Spec, projection::value, false> value;
-  detail::weight<Spec, projection::output, false> output;
-  detail::weight<Spec, projection::query, true> query_bias;
-  detail::weight<Spec, projection::key, true> key_bias;
-  detail::weight<Spec, projection::value, true> value_bias;
-  detail::weight<Spec, projection::output, true> output_bias;
-
-  weight_refs refs() const {
-    return {{query.ref, key.ref, value.ref, output.ref}, {query_bias.ref, key_bias.ref, value_bias.ref, output_bias.ref}};
-  }
-};
 
 /// Packs for the target that options.target names, or that a call would take. The weights given are only read, and not
 /// needed afterwards.
@@ -114,12 +71,5 @@ public:
 private:
   detail::packed_memory memory_;
 };
-
-/// Throws attune::error.
-template <class Spec> packed_weights<Spec> pack_weights(const projection_weights<Spec> &weights, const call_options &options = {}) {
-  detail::packed_memory memory;
-  require(pack_weights(artefact<Spec>::info(), weights.refs(), options, memory));
-  return packed_weights<Spec>(std::move(memory));
-}
 
 } // namespace attune
