@@ -31,48 +31,58 @@ blocking blocking_of(const schedule_point &p) {
   return {p.at("query_tile"), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll")};
 }
 
-schedule_point cpu_blocked_default(const operator_description &op, const target_info &target) {
-  const bool affine = op.mask_functions.empty() && [&] {
-    for (const input_declaration &i : op.inputs)
-      if (i.role == tensor_role::boolean_mask || i.role == tensor_role::additive_mask) return false;
-    return true;
-  }();
-  const bool trimmed = op.n.causal != causal_alignment::off || op.n.window.kind != setting::off;
-  const bool narrow = trimmed || op.n.head_dim >= 128;
-  int query_tile, query_vectors, dot_keys, row_group, key_chunk;
-  if (target.vector_bytes == 64) { // 16 accumulators in `dot` and in `sum`
-    query_tile = narrow ? 32 : 64, query_vectors = narrow ? 2 : 4, dot_keys = narrow ? 8 : 4, row_group = 8;
-    key_chunk = trimmed ? 1024 : 512;
-  } else if (target.vector_bytes == 32) { // 12 accumulators: 16 registers
-    query_tile = 24, query_vectors = 3, dot_keys = 4, row_group = 6;
-    key_chunk = op.n.head_dim >= 128 ? 128 : trimmed ? 512 : 256;
-  } else { // NEON: 24 accumulators in `dot`, 16 in `sum`
-    query_tile = 16, query_vectors = 2, dot_keys = 12, row_group = 8;
-    key_chunk = 480;
-  }
-  const int key_block = affine ? dot_keys : dot_keys * (dot_keys >= 12 ? 2 : 32 / dot_keys);
-  if (key_chunk % key_block != 0) key_chunk -= key_chunk % key_block;
-  return {"chunk",
-          {{"query_tile", query_tile}, {"key_chunk", key_chunk}, {"key_block", key_block}, {"query_vectors", query_vectors}, {"dot_keys", dot_keys},
-           {"dot_unroll", 4}, {"row_group", row_group}, {"value_vectors", 2}, {"value_unroll", 4}},
-          "default"};
+std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
+  std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96}},
+                                      {"key_block", "keys per entry of the tile map, and unit of the trimmed loops", {4, 8, 12, 16, 24, 32, 64}},
+                                      {"query_vectors", "vectors of queries in one register tile of the scores", {1, 2, 3, 4}},
+                                      {"dot_keys", "keys in one register tile of the scores", {4, 6, 8, 12}},
+                                      {"dot_unroll", "features that the scores take at a time", {1, 2, 4, 8}},
+                                      {"row_group", "query rows in one register tile of the weighted sum", {4, 6, 8, 12}},
+                                      {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4}},
+                                      {"value_unroll", "keys that the weighted sum takes at a time", {1, 2, 4}}};
+  if (family == "chunk") all.insert(all.begin() + 1, {"key_chunk", "keys per softmax chunk", {96, 128, 256, 480, 512, 768, 1024}});
+  for (schedule_parameter &p : all)
+    if (p.name == "value_vectors" && op.n.value_dim < 16) p.values = {1};
+  return all;
 }
 
-std::string cpu_blocked_broken_rule(const operator_description &, const target_info &target, const schedule_point &p) {
-  const auto divides = [&](const char *small, int small_value, const char *large, int large_value) -> std::string {
+schedule_point cpu_blocked_default(const operator_description &op, const target_info &target, const std::string &family) {
+  const bool trimmed = op.n.causal != causal_alignment::off || op.n.window.kind != setting::off;
+  const bool narrow = trimmed || op.n.head_dim >= 128;
+  struct shape { int query_tile, key_chunk, query_vectors, dot_keys, row_group; } s;
+  if (target.vector_bytes == 64) // 16 accumulators in the scores and in the weighted sum
+    s = narrow ? shape{32, trimmed ? 1024 : 512, 2, 8, 8} : shape{64, 512, 4, 4, 8};
+  else if (target.vector_bytes == 32) // 12 accumulators: 16 registers
+    s = {24, op.n.head_dim >= 128 ? 128 : trimmed ? 512 : 256, 3, 4, 6};
+  else // NEON: 24 accumulators in the scores, 16 in the weighted sum (spill-free, docs/architecture.md)
+    s = {16, 480, 2, 12, 8};
+  const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
+  schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
+  if (family == "chunk") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
+  for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
+       {"dot_keys", s.dot_keys}, {"dot_unroll", 4}, {"row_group", s.row_group}, {"value_vectors", 2}, {"value_unroll", 4}})
+    p.parameters.push_back(parameter);
+  return p;
+}
+
+std::string cpu_blocked_broken_rule(const target_info &target, const schedule_point &p) {
+  const auto divides = [](const char *small, int small_value, const char *large, int large_value) -> std::string {
     if (small_value > 0 && large_value % small_value == 0) return "";
     return std::string(small) + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + ")";
   };
+  const auto fits = [&](const char *what, int accumulators) -> std::string {
+    if (accumulators < target.vector_registers) return "";
+    return std::string(what) + " needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " + std::to_string(target.vector_registers) +
+           " vector registers in all";
+  };
   const blocking cut = blocking_of(p);
-  const int vector_queries = p.at("query_vectors") * f32_lanes(target);
   for (const std::string &broken :
-       {divides("query_vectors x lanes", vector_queries, "query_tile", cut.query_tile), divides("row_group", cut.row_group, "query_tile", cut.query_tile),
-        divides("dot_keys", cut.dot_keys, "key_block", cut.key_block), divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
-        cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string()})
+       {divides("query_vectors x lanes", p.at("query_vectors") * f32_lanes(target), "query_tile", cut.query_tile),
+        divides("row_group", cut.row_group, "query_tile", cut.query_tile), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
+        divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
+        cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
+        fits("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys), fits("row_group x value_vectors", cut.row_group * p.at("value_vectors"))})
     if (!broken.empty()) return broken;
-  const int accumulators = p.at("query_vectors") * cut.dot_keys;
-  if (accumulators >= target.vector_registers)
-    return "query_vectors x dot_keys (" + std::to_string(accumulators) + ") must leave registers free of " + std::to_string(target.vector_registers);
   return "";
 }
 

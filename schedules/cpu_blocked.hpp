@@ -1,15 +1,15 @@
-// The CPU families `row_tile` and `chunk`: one blocked pipeline (dsl/pipeline/blocked_attention.hpp), cut in two ways.
-//   row_tile  all keys in one chunk: the scores of a query tile stay in cache; for short sequences
-//   chunk     key_chunk keys at a time, merged at the end of the tile; memory does not grow with queries x keys
+// The CPU layout of the blocked pipeline (dsl/pipeline/blocked_attention.hpp): its parameters, their rules, its schedule.
 #pragma once
 #include "dsl/pipeline/blocked_attention.hpp"
 #include "dsl/targets.hpp"
-#include "schedules/schedule_point.hpp"
+#include "schedules/family.hpp"
 
 namespace attune {
 
-schedule_point cpu_blocked_default(const operator_description &, const target_info &);
-std::string cpu_blocked_broken_rule(const operator_description &, const target_info &, const schedule_point &);
+/// `family` is chunk or row_tile; key_chunk is a parameter of chunk alone.
+std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &, const std::string &family);
+schedule_point cpu_blocked_default(const operator_description &, const target_info &, const std::string &family);
+std::string cpu_blocked_broken_rule(const target_info &, const schedule_point &);
 
 /// The structural part of a point.
 blocking blocking_of(const schedule_point &);

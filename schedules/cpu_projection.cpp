@@ -8,6 +8,19 @@ std::vector<std::pair<std::string, int>> cpu_projection_default(const target_inf
   return {{"panel_vectors", many_registers ? 3 : 2}, {"panel_rows", many_registers ? 8 : 6}, {"panel_unroll", 4}};
 }
 
+std::vector<schedule_parameter> cpu_projection_parameters(const target_info &) {
+  return {{"panel_vectors", "vectors of output features per packed panel", {1, 2, 3, 4}},
+          {"panel_rows", "rows in one register tile of a projection", {2, 4, 6, 8, 12}},
+          {"panel_unroll", "features that a projection takes at a time", {1, 2, 4, 8}}};
+}
+
+std::string cpu_projection_broken_rule(const target_info &target, const schedule_point &p) {
+  const int accumulators = p.at("panel_vectors") * p.at("panel_rows");
+  if (accumulators < target.vector_registers) return "";
+  return "panel_vectors x panel_rows needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " +
+         std::to_string(target.vector_registers) + " vector registers in all";
+}
+
 int projection_lanes(const target_info &target, const schedule_point &point) { return point.at("panel_vectors") * target.vector_bytes / 4; }
 
 void schedule_projection(projection &p, projection_place place, const target_info &target, const schedule_point &point) {

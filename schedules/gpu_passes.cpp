@@ -1,5 +1,4 @@
 #include "schedules/gpu_passes.hpp"
-#include "dsl/pipeline/gpu_attention.hpp"
 #include <sstream>
 #include <stdexcept>
 
@@ -35,10 +34,6 @@ public:
   std::string name;
   Expr found;
 };
-
-bool is_block_loop(const For *op, const char *axis) {
-  return op->for_type == ForType::GPUBlock && op->name.find(axis) != std::string::npos;
-}
 
 } // namespace
 
@@ -86,24 +81,35 @@ Stmt private_registers::visit(const Store *op) {
   return Store::make(op->name, mutate(op->value), constant_index(op->name, op->index), op->param, op->predicate, ModulusRemainder());
 }
 
-trim_key_loop::trim_key_loop(std::string loop_prefix, Expr first_, Expr end_) : prefix(std::move(loop_prefix)), first(std::move(first_)), end(std::move(end_)) {}
+cut_key_loop::cut_key_loop(std::string loop_prefix, key_steps n) : prefix(std::move(loop_prefix)), needed(std::move(n)) {}
 
-Stmt trim_key_loop::visit(const For *op) {
-  if (is_block_loop(op, ".block.")) query_block = Variable::make(Int(32), op->name);
-  if (op->for_type == ForType::GPUBlock && !key_length.defined()) {
-    find_load length("key_lengths");
-    op->accept(&length);
-    key_length = length.found;
+Expr cut_key_loop::in_kernel(const Expr &e, const Expr &step) const {
+  std::map<std::string, Expr> values{{key_steps::block, block}, {key_steps::head, head}, {key_steps::batch, batch}};
+  if (step.defined()) values[key_steps::step] = step;
+  if (key_length.defined()) values[key_steps::key_length] = key_length;
+  return substitute(values, e);
+}
+
+Stmt cut_key_loop::visit(const For *op) {
+  if (op->for_type == ForType::GPUBlock) {
+    const Expr index = Variable::make(Int(32), op->name);
+    if (ends_with(op->name, ".block_id_x")) block = index;
+    if (ends_with(op->name, ".block_id_y")) head = index;
+    if (ends_with(op->name, ".block_id_z")) batch = index;
+    if (!key_length.defined()) {
+      find_load length("key_lengths");
+      op->accept(&length);
+      key_length = length.found;
+    }
   }
-  if (op->name.rfind(prefix, 0) != 0 || !query_block.defined()) return IRMutator::visit(op);
-  std::map<std::string, Expr> values{{gpu_query_block_name, query_block}};
-  if (key_length.defined()) values[gpu_key_length_name] = key_length;
-  Expr from = max(op->min, substitute(values, first)), to = min(op->min + op->extent, substitute(values, end));
-  ++cut;
+  if (!starts_with(op->name, prefix)) return IRMutator::visit(op);
   const std::string start = unique_name("first_step");
-  Expr from_variable = Variable::make(Int(32), start);
-  Stmt loop = For::make(op->name, from_variable, max(to - from_variable, 0), op->for_type, op->partition_policy, op->device_api, op->body);
-  return LetStmt::make(start, from, loop);
+  const Expr first = Variable::make(Int(32), start);
+  const Expr end = min(op->min + op->extent, in_kernel(needed.end, Expr()));
+  Stmt body = op->body;
+  if (!is_const_zero(needed.is_empty)) body = IfThenElse::make(!in_kernel(needed.is_empty, Variable::make(Int(32), op->name)), body);
+  Stmt loop = For::make(op->name, first, max(end - first, 0), op->for_type, op->partition_policy, op->device_api, body);
+  return LetStmt::make(start, max(op->min, in_kernel(needed.first, Expr())), loop);
 }
 
 Stmt drop_bounds_checks::visit(const For *op) {

@@ -1,6 +1,6 @@
 // What Halide 21's own lowering does not do for the GPU family: three passes over the lowered kernel.
 #pragma once
-#include "Halide.h"
+#include "dsl/pipeline/gpu_attention.hpp"
 #include <map>
 #include <set>
 #include <string>
@@ -25,20 +25,20 @@ private:
   std::map<std::string, int> largest_index; ///< of the register allocations in scope
 };
 
-/// Cuts the loop over key blocks to [first, end): `first` and `end` are written with gpu_query_block_name and
-/// gpu_key_length_name. An RDom::where that depends on the tile of queries would make shared allocations dynamic.
-class trim_key_loop : public Halide::Internal::IRMutator {
+/// Cuts the loop over key blocks to what the mask needs, and skips empty steps inside it. An RDom::where that depends on the
+/// tile of queries would make shared allocations dynamic. All threads of a block take the same steps, barriers included.
+class cut_key_loop : public Halide::Internal::IRMutator {
 public:
-  trim_key_loop(std::string loop_prefix, Halide::Expr first, Halide::Expr end);
+  cut_key_loop(std::string loop_prefix, key_steps needed);
   using IRMutator::visit;
   Halide::Internal::Stmt visit(const Halide::Internal::For *) override;
-  int loops_cut() const { return cut; }
 
 private:
+  Halide::Expr in_kernel(const Halide::Expr &, const Halide::Expr &step) const;
   std::string prefix;
-  Halide::Expr first, end, query_block;
+  key_steps needed;
+  Halide::Expr block, head, batch;
   Halide::Expr key_length; ///< the kernel's load of this batch's length
-  int cut = 0;
 };
 
 /// Takes Halide's checks of explicit bounds out of the kernel, where the code generators drop them anyway (OpenCL's with a

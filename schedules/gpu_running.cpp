@@ -1,5 +1,6 @@
 #include "schedules/gpu_running.hpp"
 #include "dsl/pipeline/gpu_attention.hpp"
+#include "schedules/build.hpp"
 #include "schedules/gpu_passes.hpp"
 #include <memory>
 
@@ -172,12 +173,10 @@ void schedule(gpu_attention &a, const schedule_point &p) {
   for (Func f : {a.query_tile, a.key_tile, a.value_tile}) stage(f, a, p.at("stage_lanes"));
 }
 
-Target target_of(const target_info &info) { return Target(info.halide_target).with_feature(Target::UserContext).with_feature(Target::NoRuntime); }
-
 } // namespace
 
-const std::vector<gpu_parameter> &gpu_parameters() {
-  static const std::vector<gpu_parameter> parameters{
+const std::vector<schedule_parameter> &gpu_parameters() {
+  static const std::vector<schedule_parameter> parameters{
       {"query_tile", "queries per thread block", {16, 32, 64, 128}},
       {"key_tile", "keys per step of the running softmax", {16, 32, 64}},
       {"thread_queries", "queries per thread", {2, 4, 8}},
@@ -209,7 +208,6 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   const std::string on = std::string(" on ") + target.name;
   if (is_projected(n)) return "projections are not available" + on + ": give query, key and value as operands";
   if (n.returns_weights) return "attention weights are not returned" + on + ": the kernel never holds a whole row of them";
-  if (n.empty_rows == empty_row_policy::error) return "empty_rows<error> is not available" + on + ": use empty_rows<zero>";
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};
@@ -227,12 +225,10 @@ gpu_pipeline make_gpu_pipeline(const operator_description &op, const target_info
   if (const std::string rule = gpu_broken_rule(op, target, p); !rule.empty()) throw std::invalid_argument(op.name + ": " + p.text() + ": " + rule);
   gpu_attention a(op, target, tile_of(op.n, p));
   schedule(a, p);
-  gpu_pipeline result{Pipeline(a.results()), a.arguments, {a.query, a.key, a.value}, a.scale_at_call, a.softcap_at_call, a.window_at_call};
-  result.tensors.insert(result.tensors.end(), a.inputs.begin(), a.inputs.end());
-  if (a.key_lengths.defined()) result.tensors.push_back(a.key_lengths);
+  gpu_pipeline result{Pipeline(a.results()), a.arguments};
   const auto add = [&](auto *pass) { result.pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; }); };
   add(new private_registers);
-  add(new trim_key_loop(a.state.name() + ".s1.", a.first_step, a.end_step));
+  add(new cut_key_loop(a.state.name() + ".s1.", a.needed));
   add(new drop_bounds_checks);
   add(new limit_shared_memory(largest_shared_bytes));
   return result;
@@ -240,7 +236,7 @@ gpu_pipeline make_gpu_pipeline(const operator_description &op, const target_info
 
 Module build_gpu_module(const operator_description &op, const target_info &target, const schedule_point &p, const std::string &function_name) {
   gpu_pipeline made = make_gpu_pipeline(op, target, p);
-  return made.pipeline.compile_to_module(made.arguments, function_name, target_of(target));
+  return made.pipeline.compile_to_module(made.arguments.in_order(), function_name, halide_target(target));
 }
 
 } // namespace attune

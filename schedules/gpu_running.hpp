@@ -1,18 +1,12 @@
 // The GPU family: running softmax over blocks of keys, one thread block per tile of queries and head. CUDA and OpenCL alike.
 #pragma once
-#include "dsl/pipeline/operator_description.hpp"
+#include "dsl/pipeline/call_arguments.hpp"
 #include "dsl/targets.hpp"
-#include "schedules/schedule_point.hpp"
+#include "schedules/family.hpp"
 
 namespace attune {
 
-/// One parameter of the family: its name and the values that a search may try.
-struct gpu_parameter {
-  const char *name;
-  const char *meaning;
-  std::vector<int> values;
-};
-const std::vector<gpu_parameter> &gpu_parameters();
+const std::vector<schedule_parameter> &gpu_parameters();
 
 /// A rule of the family: why a point is not legal for a spec and a target; empty if it holds.
 struct gpu_rule {
@@ -30,13 +24,10 @@ std::string gpu_broken_rule(const operator_description &, const target_info &, c
 /// The schedule used when nobody pins one.
 schedule_point gpu_default(const operator_description &, const target_info &);
 
-/// A scheduled pipeline with its lowering passes, and the arguments that it reads, in the order of runtime/artefact.hpp.
+/// A scheduled pipeline with its lowering passes, and the arguments that it reads.
 struct gpu_pipeline {
   Halide::Pipeline pipeline;
-  std::vector<Halide::Argument> arguments;
-  std::vector<Halide::ImageParam> tensors; ///< query, key, value, the spec's inputs, key_lengths
-  Halide::Param<float> scale, softcap;     ///< of specs that leave them to the call
-  Halide::Param<std::int32_t> window;
+  call_arguments arguments;
 };
 gpu_pipeline make_gpu_pipeline(const operator_description &, const target_info &, const schedule_point &);
 

@@ -1,0 +1,147 @@
+#include "schedules/cpu_operator.hpp"
+#include "dsl/pipeline/attention_weights.hpp"
+#include "dsl/pipeline/element.hpp"
+#include "schedules/build.hpp"
+#include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_projection.hpp"
+
+namespace attune {
+using namespace Halide;
+
+namespace {
+
+/// Lays a whole CPU operator out: projections, attention, log-sum-exp and weights where they are returned.
+class cpu_operator {
+public:
+  cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how)
+      : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(op, args)),
+        attention(op, args, source, blocking_of(point)) {
+    attend();
+    if (op.n.output_dim > 0) project_out();
+    if (op.n.returns_lse) return_lse();
+    if (op.n.returns_weights) return_weights();
+    for (Func &f : outputs)
+      for (int i = 0; i < f.dimensions(); ++i) f.output_buffer().dim(i).set_min(0);
+  }
+
+  Module compile(const std::string &name) { return Pipeline(outputs).compile_to_module(args.in_order(), name, halide_target(target)); }
+
+private:
+  const operator_description &op;
+  const target_info &target;
+  const schedule_point &point;
+  call_arguments args;
+  attention_source source;
+  blocked_attention attention;
+  Func attended{"attended"}; ///< (d, q, h, b), as stored; with the log-sum-exp beside it where that is wanted
+  std::vector<Func> outputs;
+
+  bool wants_lse() const { return op.n.returns_lse || op.n.returns_weights; }
+  bool attends_into_output() const { return op.n.output_dim == 0 && !wants_lse(); }
+
+  /// Rows of hidden or context as f32 (feature, row, batch); 16-bit elements are converted once for all projections.
+  Func input_rows(const std::string &name, const ImageParam &input) {
+    Func rows(name);
+    Var feature, row, batch;
+    rows(feature, row, batch) = load_f32(input(feature, clamp(row, 0, input.dim(1).extent() - 1), batch), op.n.element);
+    if (op.n.element != element_type::f32) rows.compute_root().vectorize(feature, target.vector_bytes / 4, TailStrategy::GuardWithIf);
+    return rows;
+  }
+
+  /// One projection, stored as the spec stores, read back as f32 (dim, position, head, batch).
+  Func project(const std::string &name, const Func &rows, int features_in, int heads, int dim, const matrix_arguments &matrix) {
+    projection p(name, features_in, heads * dim, projection_lanes(target, point), op.n.element, matrix);
+    p.of([&](Expr feature, Expr row, Expr batch) { return rows(feature, row, batch); });
+    schedule_projection(p, projection_place::inner, target, point);
+    Func view(name + "_view");
+    Var d, n, h, b;
+    view(d, n, h, b) = load_f32(p.result(h * dim + d, n, b), op.n.element);
+    return view;
+  }
+
+  attention_source projected_source() {
+    const bool cross = op.n.source == source_kind::cross_projection;
+    const Func hidden = input_rows("hidden_rows", args.hidden), context = cross ? input_rows("context_rows", args.context) : hidden;
+    const int context_dim = cross ? op.n.context_dim : op.n.model_dim;
+    return {project("projected_query", hidden, op.n.model_dim, op.n.heads, op.n.head_dim, args.query_matrix),
+            project("projected_key", context, context_dim, op.n.kv_heads, op.n.head_dim, args.key_matrix),
+            project("projected_value", context, context_dim, op.n.kv_heads, op.n.value_dim, args.value_matrix)};
+  }
+
+  void attend() {
+    auto &a = attention;
+    const Expr value = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
+    if (wants_lse()) attended(a.d, a.q, a.h, a.b) = Tuple(value, a.lse(a.q, a.h, a.b));
+    else attended(a.d, a.q, a.h, a.b) = value;
+    if (!attends_into_output()) attended.compute_root();
+    schedule_cpu_blocked(a, attended, op, target, point);
+    if (op.n.output_dim > 0) return;
+    Func output = attended;
+    if (wants_lse()) {
+      output = Func("output_tensor");
+      output(a.d, a.q, a.h, a.b) = attended(a.d, a.q, a.h, a.b)[0];
+      output.parallel(a.h);
+    }
+    output.output_buffer().dim(0).set_extent(op.n.value_dim);
+    outputs.push_back(output);
+  }
+
+  Expr attended_value(Expr d, Expr q, Expr h, Expr b) { return wants_lse() ? Expr(attended(d, q, h, b)[0]) : Expr(attended(d, q, h, b)); }
+
+  void project_out() {
+    projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, projection_lanes(target, point), op.n.element, args.output_matrix);
+    Func rows("attended_rows");
+    const Expr row = clamp(p.r, 0, args.query_count - 1);
+    rows(p.n, p.r, p.b) = load_f32(attended_value(p.n % op.n.value_dim, row, p.n / op.n.value_dim, p.b), op.n.element);
+    p.of([&](Expr feature, Expr r, Expr batch) { return rows(feature, r, batch); });
+    rows.compute_root();
+    schedule_projection(p, projection_place::output, target, point);
+    p.result.output_buffer().dim(0).set_extent(op.n.output_dim);
+    outputs.push_back(p.result);
+  }
+
+  Func stored_lse() {
+    auto &a = attention;
+    Func lse("lse_tensor");
+    lse(a.q, a.h, a.b) = attended(0, a.q, a.h, a.b)[1];
+    return lse;
+  }
+  void return_lse() { outputs.push_back(stored_lse()); }
+
+  void return_weights() {
+    attention_weights w(op, args, source, stored_lse());
+    w.result.parallel(w.q).vectorize(w.k, target.vector_bytes / 4, TailStrategy::GuardWithIf);
+    w.dot.compute_at(w.result, w.q).vectorize(w.k, target.vector_bytes / 4);
+    w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, target.vector_bytes / 4);
+    outputs.push_back(w.result);
+  }
+};
+
+} // namespace
+
+std::string cpu_family::why_not(const operator_description &, const target_info &target) const {
+  return target.device == device_kind::cpu ? "" : family + " is for CPUs";
+}
+
+std::vector<schedule_parameter> cpu_family::parameters(const operator_description &op, const target_info &target) const {
+  std::vector<schedule_parameter> all = cpu_blocked_parameters(op, family);
+  if (is_projected(op.n)) for (schedule_parameter &p : cpu_projection_parameters(target)) all.push_back(std::move(p));
+  return all;
+}
+
+std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
+  const std::string broken = cpu_blocked_broken_rule(target, point);
+  return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(target, point) : broken;
+}
+
+schedule_point cpu_family::default_point(const operator_description &op, const target_info &target) const {
+  schedule_point p = cpu_blocked_default(op, target, family);
+  if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(target)) p.parameters.push_back(parameter);
+  return p;
+}
+
+Module cpu_family::build(const operator_description &op, const target_info &target, const schedule_point &point, const std::string &function_name) const {
+  return cpu_operator(op, target, point).compile(function_name);
+}
+
+} // namespace attune
