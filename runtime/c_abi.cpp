@@ -1,0 +1,319 @@
+#include "runtime/c_abi.h"
+#include "runtime/dispatch.hpp"
+#include "runtime/library.hpp"
+#include "runtime/memory.hpp"
+#include "runtime/weights.hpp"
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+struct attune_packed_weights {
+  attune::detail::packed_memory memory;
+};
+
+namespace attune {
+namespace {
+
+int report(const status &s, char *message, std::size_t size) {
+  if (message && size > 0) {
+    const std::size_t length = std::min(std::strlen(s.message()), size - 1);
+    std::memcpy(message, s.message(), length);
+    message[length] = 0;
+  }
+  return static_cast<int>(s.code);
+}
+
+/// Runs a function that returns a status; what it throws can only be want of memory for a text.
+template <class Body> int guarded(char *message, std::size_t size, Body body) noexcept {
+  try {
+    return report(body(), message, size);
+  } catch (...) {
+    return report(failure(error_code::out_of_memory, "There was no memory to prepare the call."), message, size);
+  }
+}
+
+status read_options(const attune_options *given, call_options &options) {
+  if (!given) return {};
+  attune_options o = {};
+  std::memcpy(&o, given, std::min(given->size, sizeof o)); // a caller compiled with an older header knows fewer members
+  if (o.target) {
+    const target_info *t = find_target(o.target);
+    if (!t) return failure(error_code::unknown_target, "options: there is no target \"%s\". attune_targets lists them.", o.target);
+    options.target = t->id;
+  }
+  options.threads = o.threads;
+  options.pool = {o.pool_self, o.pool_run};
+  options.memory = {o.memory_self, o.memory_allocate, o.memory_release};
+  options.cuda_context = o.cuda_context;
+  options.cuda_stream = o.cuda_stream;
+  return {};
+}
+
+/// The axes of a tensor as the C ABI orders them. bshd swaps the head and token axes of query, key, value and output.
+tensor_shape in_layout(tensor_shape s, tensor_layout layout) {
+  const bool headed = s.role == tensor_role::query || s.role == tensor_role::key || s.role == tensor_role::value || s.role == tensor_role::output;
+  if (layout == tensor_layout::bshd && headed && s.rank == 4) std::swap(s.axes[1], s.axes[2]);
+  return s;
+}
+
+bool read_element(const attune_dl_tensor &t, element_type &e) {
+  enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6 };
+  const int code = t.dtype.code, bits = t.dtype.bits;
+  if (t.dtype.lanes != 1) return false;
+  if (code == floating && bits == 32) e = element_type::f32;
+  else if (code == floating && bits == 16) e = element_type::f16;
+  else if (code == bfloat && bits == 16) e = element_type::bf16;
+  else if (code == signed_integer && bits == 32) e = element_type::i32;
+  else if ((code == unsigned_integer || code == boolean) && bits == 8) e = element_type::boolean;
+  else return false;
+  return true;
+}
+
+std::string axes_text(const tensor_shape &s) {
+  std::string text;
+  for (int a = 0; a < s.rank; ++a) text += (a ? ", " : "") + std::string(name_of(s.axes[a].axis));
+  return "[" + text + "]";
+}
+
+status read_tensor(const char *spec, const tensor_shape &shape, const attune_dl_tensor &t, tensor_ref &r) {
+  enum { host = 1, pinned = 3, managed = 13 };
+  const int device = static_cast<int>(t.device.device_type);
+  if (device != host && device != pinned && device != managed)
+    return failure(error_code::unsupported_device, "%s: tensor %s is on device type %d. Pass it in the host's memory.", spec, shape.name, device);
+  if (!read_element(t, r.element))
+    return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got DLPack type code %d with %d bits and %d lanes.", spec, shape.name, name_of(shape.element),
+                   t.dtype.code, t.dtype.bits, t.dtype.lanes);
+  const int left_out = shape.rank > 0 && shape.axes[0].axis == axis_name::batch && t.ndim == shape.rank - 1 ? 1 : 0;
+  if (t.ndim != shape.rank - left_out)
+    return failure(error_code::wrong_axis, "%s: tensor %s: expected %d axes %s, got %d.", spec, shape.name, shape.rank, axes_text(shape).c_str(), static_cast<int>(t.ndim));
+  r.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
+  r.writable = true; // DLPack does not say
+  r.rank = static_cast<int>(t.ndim);
+  std::int64_t contiguous = 1;
+  for (int i = r.rank - 1; i >= 0; --i) {
+    r.axes[i] = shape.axes[i + left_out].axis;
+    r.extent[i] = t.shape[i];
+    r.stride[i] = t.strides ? t.strides[i] : contiguous;
+    contiguous *= t.shape[i];
+  }
+  return {};
+}
+
+/// Puts the named arguments into the order of a list of names. `take(place, argument)` reads one.
+template <class Named, class NameAt, class Take>
+status by_name(const char *spec, const char *what, const Named *given, std::size_t given_count, int count, NameAt name_at, Take take) {
+  bool seen[maximum_tensors] = {};
+  for (std::size_t g = 0; g < given_count; ++g) {
+    int place = 0;
+    while (place < count && std::strcmp(name_at(place), given[g].name) != 0) ++place;
+    if (place == count) {
+      std::string names;
+      for (int i = 0; i < count; ++i) names += (i ? ", " : "") + std::string(name_at(i));
+      return failure(error_code::unknown_name, "%s: there is no %s \"%s\". There are: %s.", spec, what, given[g].name, count ? names.c_str() : "none");
+    }
+    if (std::exchange(seen[place], true)) return failure(error_code::wrong_count, "%s: %s %s was passed twice.", spec, what, given[g].name);
+    if (status s = take(place, given[g]); !s) return s;
+  }
+  return {};
+}
+
+status find(const char *spec, const artefact_info *&a) {
+  a = find_artefact(spec);
+  if (a) return {};
+  std::string names;
+  for (const artefact_info *known : artefacts()) names += (names.empty() ? "" : ", ") + std::string(known->spec);
+  return failure(error_code::unknown_spec, "There is no spec \"%s\". There are: %s.", spec, names.empty() ? "none" : names.c_str());
+}
+
+/// The arguments of a call in the order of the signature.
+struct ordered_arguments {
+  tensor_ref tensors[maximum_tensors];
+  packed_weights_ref weights;
+  double numbers[maximum_numbers] = {};
+
+  status read_tensors(const artefact_info &a, const attune_named_tensor *given, std::size_t count) {
+    bool seen[maximum_tensors] = {};
+    const status s = by_name(a.spec, "tensor", given, count, a.call.tensor_count, [&](int i) { return a.call.tensors[i].name; }, [&](int i, const attune_named_tensor &t) {
+      seen[i] = true;
+      if (a.call.tensors[i].role == tensor_role::packed_weights) return read_weights(a, t, tensors[i]);
+      if (!t.tensor) return failure(error_code::missing_tensor, "%s: tensor %s was passed as NULL.", a.spec, t.name);
+      return read_tensor(a.spec, in_layout(a.call.tensors[i], a.n.layout), *t.tensor, tensors[i]);
+    });
+    if (!s) return s;
+    for (int i = 0; i < a.call.tensor_count; ++i)
+      if (!seen[i]) return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Its axes are %s.", a.spec, a.call.tensors[i].name,
+                                   axes_text(in_layout(a.call.tensors[i], a.n.layout)).c_str());
+    return {};
+  }
+  status read_weights(const artefact_info &a, const attune_named_tensor &t, tensor_ref &r) {
+    if (!t.weights) return failure(error_code::missing_tensor, "%s: tensor %s takes packed weights, made by attune_pack_weights.", a.spec, t.name);
+    weights = t.weights->memory.ref;
+    r.data = &weights;
+    return {};
+  }
+  status read_numbers(const artefact_info &a, const attune_named_number *given, std::size_t count) {
+    bool seen[maximum_numbers] = {};
+    const status s = by_name(a.spec, "number", given, count, a.call.number_count, [&](int i) { return name_of(a.call.call_numbers[i]); },
+                             [&](int i, const attune_named_number &x) {
+                               seen[i] = true;
+                               numbers[i] = x.value;
+                               return status{};
+                             });
+    if (!s) return s;
+    for (int i = 0; i < a.call.number_count; ++i)
+      if (!seen[i]) return failure(error_code::wrong_count, "%s: number %s was not passed, and the spec leaves it to each call.", a.spec, name_of(a.call.call_numbers[i]));
+    return {};
+  }
+};
+
+status call_by_name(const char *spec, const attune_named_tensor *tensors, std::size_t tensor_count, const attune_named_number *numbers, std::size_t number_count,
+                    const attune_options *given) {
+  const artefact_info *a = nullptr;
+  if (status s = find(spec, a); !s) return s;
+  call_options options;
+  if (status s = read_options(given, options); !s) return s;
+  ordered_arguments list;
+  if (status s = list.read_tensors(*a, tensors, tensor_count); !s) return s;
+  if (status s = list.read_numbers(*a, numbers, number_count); !s) return s;
+  return call(*a, list.tensors, a->call.tensor_count, list.numbers, a->call.number_count, options);
+}
+
+status pack_by_name(const char *spec, const attune_named_tensor *given, std::size_t count, const attune_options *given_options, attune_packed_weights **packed) {
+  const artefact_info *a = nullptr;
+  if (status s = find(spec, a); !s) return s;
+  call_options options;
+  if (status s = read_options(given_options, options); !s) return s;
+  weight_refs refs;
+  const auto shape = [&](int i) { return weight_shape(a->n, static_cast<projection>(i % 4), i >= 4); };
+  const status s = by_name(spec, "weight", given, count, 8, [&](int i) { return shape(i).name; }, [&](int i, const attune_named_tensor &t) {
+    if (!t.tensor) return failure(error_code::missing_tensor, "%s: weight %s was passed as NULL.", spec, t.name);
+    if (shape(i).rank == 0) return failure(error_code::wrong_count, "%s: the spec has no %s. Leave it out.", spec, t.name);
+    return read_tensor(spec, shape(i), *t.tensor, i < 4 ? refs.matrices[i] : refs.biases[i - 4]);
+  });
+  if (!s) return s;
+  detail::packed_memory memory;
+  if (status t = pack_weights(*a, refs, options, memory); !t) return t;
+  *packed = new attune_packed_weights{std::move(memory)};
+  return {};
+}
+
+// ---- JSON. Names are identifiers and texts of our own: only quotation marks and backslashes need an escape.
+std::string quoted(std::string_view text) {
+  std::string q = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') q += '\\';
+    q += c;
+  }
+  return q + "\"";
+}
+template <class Item> std::string list_of(int count, Item item) {
+  std::string text = "[";
+  for (int i = 0; i < count; ++i) text += (i ? ", " : "") + item(i);
+  return text + "]";
+}
+std::string truth(bool b) { return b ? "true" : "false"; }
+
+std::string shape_json(const tensor_shape &s) {
+  return "{\"name\": " + quoted(s.name) + ", \"element\": " + quoted(name_of(s.element)) + ", \"written\": " + truth(s.written) +
+         ", \"axes\": " + list_of(s.rank, [&](int a) { return quoted(name_of(s.axes[a].axis)); }) +
+         ", \"extents\": " + list_of(s.rank, [&](int a) { return std::to_string(s.axes[a].extent); }) + "}";
+}
+
+std::string weights_json(const artefact_info &a) {
+  std::string text;
+  for (int i = 0; i < 8; ++i) {
+    tensor_shape s = weight_shape(a.n, static_cast<projection>(i % 4), i >= 4);
+    s.element = a.n.element;
+    if (s.rank > 0) text += (text.empty() ? "" : ", ") + shape_json(s);
+  }
+  return "[" + text + "]";
+}
+
+std::string spec_json(const artefact_info &a) {
+  return "{\"spec\": " + quoted(a.spec) + ", \"hash\": " + quoted(a.hash) +
+         ", \"tensors\": " + list_of(a.call.tensor_count, [&](int i) { return shape_json(in_layout(a.call.tensors[i], a.n.layout)); }) + ", \"weights\": " + weights_json(a) +
+         ", \"numbers\": " + list_of(a.call.number_count, [&](int i) { return quoted(name_of(a.call.call_numbers[i])); }) +
+         ", \"variants\": " + list_of(a.variant_count, [&](int i) {
+           return "{\"target\": " + quoted(info_of(a.variants[i].target).name) + ", \"schedule\": " + quoted(a.variants[i].schedule) + "}";
+         }) + "}";
+}
+
+std::string targets_json(const std::vector<target_report> &reports) {
+  return list_of(static_cast<int>(reports.size()), [&](int i) {
+    const target_report &r = reports[static_cast<std::size_t>(i)];
+    return "{\"name\": " + quoted(info_of(r.target).name) + ", \"in_build\": " + truth(r.in_build) + ", \"runs_here\": " + truth(r.runs_here) + ", \"why_not\": " + quoted(r.why_not) + "}";
+  });
+}
+
+/// Copies the text that `make` returns; no memory and no such spec both give 0.
+template <class Make> std::size_t copy_text(char *text, std::size_t size, Make make) noexcept {
+  try {
+    const std::string whole = make();
+    if (whole.empty()) return 0;
+    if (text && size > 0) {
+      const std::size_t length = std::min(whole.size(), size - 1);
+      std::memcpy(text, whole.data(), length);
+      text[length] = 0;
+    }
+    return whole.size() + 1;
+  } catch (...) {
+    return 0;
+  }
+}
+
+} // namespace
+} // namespace attune
+
+using namespace attune;
+
+int attune_call(const char *spec, const attune_named_tensor *tensors, size_t tensor_count, const attune_named_number *numbers, size_t number_count,
+                const attune_options *options, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] { return call_by_name(spec, tensors, tensor_count, numbers, number_count, options); });
+}
+
+int attune_pack_weights(const char *spec, const attune_named_tensor *weights, size_t count, const attune_options *options, attune_packed_weights **packed, char *message,
+                        size_t message_size) {
+  *packed = nullptr;
+  return guarded(message, message_size, [&] { return pack_by_name(spec, weights, count, options, packed); });
+}
+void attune_free_weights(attune_packed_weights *packed) { delete packed; }
+
+const char *attune_error_name(int code) {
+  const bool known = code >= 0 && code <= static_cast<int>(error_code::kernel_failed);
+  return known ? name_of(static_cast<error_code>(code)) : "unknown";
+}
+
+size_t attune_specs(const char **names, size_t capacity) {
+  try {
+    const std::vector<const artefact_info *> all = artefacts();
+    for (std::size_t i = 0; i < all.size() && i < capacity; ++i) names[i] = all[i]->spec;
+    return all.size();
+  } catch (...) {
+    return 0;
+  }
+}
+
+size_t attune_spec_text(const char *spec, char *text, size_t size) {
+  return copy_text(text, size, [&] {
+    const artefact_info *a = find_artefact(spec);
+    return a ? spec_json(*a) : std::string();
+  });
+}
+size_t attune_targets(const char *spec, char *text, size_t size) {
+  return copy_text(text, size, [&] {
+    const artefact_info *a = spec ? find_artefact(spec) : nullptr;
+    if (spec && !a) return std::string();
+    return targets_json(a ? targets(*a) : machine_targets());
+  });
+}
+
+int attune_set_default_target(const char *target) {
+  const target_info *t = target ? find_target(target) : nullptr;
+  if (target && !t) return static_cast<int>(error_code::unknown_target);
+  set_default_target(t ? std::optional<target_id>(t->id) : std::nullopt);
+  return 0;
+}
+
+size_t attune_workspace_bytes(void) { return workspace_bytes(); }
+void attune_release_workspace(void) { release_workspace(); }
