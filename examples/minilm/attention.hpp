@@ -4,7 +4,6 @@
 #include "model.hpp"
 #include "sentences.hpp"
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace minilm {
@@ -32,13 +31,8 @@ public:
   virtual std::string target() const = 0;
 };
 
-/// This machine, or this build, lacks something that the work needs; the text says what.
-struct unavailable : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Packs the weights of all layers. Throws unavailable if the target is not in this build or this machine cannot run it,
-/// std::runtime_error if the model's shape is not the one that the library was generated for.
+/// Packs the weights of all layers. Throws examples::unavailable if this machine cannot run the target, std::runtime_error if
+/// the build has no such target or the model's shape is not the one that the library was generated for.
 std::unique_ptr<self_attention> make_self_attention(const encoder_weights &, const attention_options &);
 
 } // namespace minilm

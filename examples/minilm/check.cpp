@@ -1,5 +1,5 @@
 #include "check.hpp"
-#include "npy.hpp"
+#include "common/npy.hpp"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -32,13 +32,13 @@ private:
 
 struct reference {
   std::vector<tokenised_sentence> sentences;
-  array_f32 embeddings; ///< [sentence, model_dim]
+  examples::array_f32 embeddings; ///< [sentence, model_dim]
   nlohmann::json golden;
 };
 
 reference load_reference(const std::filesystem::path &folder) {
   const auto path = folder / "golden.json";
-  reference r{load_sentences(path), read_npy(folder / "embeddings.npy"), {}};
+  reference r{load_sentences(path), examples::read_npy(folder / "embeddings.npy"), {}};
   std::ifstream(path) >> r.golden;
   return r;
 }

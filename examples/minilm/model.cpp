@@ -1,5 +1,5 @@
 #include "model.hpp"
-#include "safetensors.hpp"
+#include "common/safetensors.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  safetensors_file file_;
+  examples::safetensors_file file_;
 };
 
 } // namespace

@@ -1,9 +1,9 @@
-#include "safetensors.hpp"
+#include "common/safetensors.hpp"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-namespace minilm {
+namespace examples {
 namespace {
 
 constexpr std::uint64_t maximum_header_bytes = 100'000'000; ///< the limit of the format's own library
@@ -46,4 +46,4 @@ std::vector<float> safetensors_file::read(const std::string &name, const std::ve
   return file_.read_floats(count, fmt::format("tensor '{}'", name));
 }
 
-} // namespace minilm
+} // namespace examples

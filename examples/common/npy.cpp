@@ -1,10 +1,10 @@
-#include "npy.hpp"
-#include "binary_file.hpp"
+#include "common/npy.hpp"
+#include "common/binary_file.hpp"
 #include <cctype>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace minilm {
+namespace examples {
 namespace {
 
 constexpr std::uint64_t maximum_header_bytes = 1 << 20; ///< a real header takes 128 bytes; more is a damaged file
@@ -50,4 +50,4 @@ array_f32 read_npy(const std::filesystem::path &path) {
   return array;
 }
 
-} // namespace minilm
+} // namespace examples

@@ -1,10 +1,10 @@
 // Reads .safetensors files: 8 bytes header length, a JSON header (name -> dtype, shape, data_offsets), then the data.
 #pragma once
-#include "binary_file.hpp"
+#include "common/binary_file.hpp"
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 
-namespace minilm {
+namespace examples {
 
 class safetensors_file {
 public:
@@ -26,4 +26,4 @@ private:
   std::map<std::string, entry> entries_;
 };
 
-} // namespace minilm
+} // namespace examples

@@ -1,7 +1,7 @@
 // The readers of .npy and .safetensors files: good files, and damaged ones, each of which gives one clear sentence.
 #define CATCH_CONFIG_MAIN
-#include "npy.hpp"
-#include "safetensors.hpp"
+#include "common/npy.hpp"
+#include "common/safetensors.hpp"
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <unistd.h>
@@ -45,11 +45,11 @@ std::string safetensors(const std::string &header, const std::string &data) { re
 const std::string six = floats({1, 2, 3, 4, 5, 6});
 const std::string npy_header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
 
-auto read_npy(const std::string &bytes) { return minilm::read_npy(temporary_file(bytes).path()); }
+auto read_npy(const std::string &bytes) { return examples::read_npy(temporary_file(bytes).path()); }
 
 auto read_tensor(const std::string &bytes, const std::vector<std::size_t> &shape = {2, 3}) {
   const temporary_file file(bytes);
-  return minilm::safetensors_file(file.path()).read("w", shape);
+  return examples::safetensors_file(file.path()).read("w", shape);
 }
 
 std::string one_tensor(const std::string &type, const std::string &shape, const std::string &offsets) {
@@ -86,7 +86,7 @@ TEST_CASE("npy: damaged files") {
   refused(npy("{'descr': '<f4', 'fortran_order': False, 'shape': ('two', 3), }", six), "does not say descr, fortran_order and shape");
 }
 
-TEST_CASE("npy: an absent file is named") { CHECK_THROWS_WITH(minilm::read_npy("absent.npy"), "absent.npy: cannot be opened for reading"); }
+TEST_CASE("npy: an absent file is named") { CHECK_THROWS_WITH(examples::read_npy("absent.npy"), "absent.npy: cannot be opened for reading"); }
 
 TEST_CASE("safetensors: a good file") {
   CHECK(read_tensor(safetensors(one_tensor("F32", "[2,3]", "[0,24]"), six)) == std::vector<float>{1, 2, 3, 4, 5, 6});

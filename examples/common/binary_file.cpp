@@ -1,9 +1,9 @@
-#include "binary_file.hpp"
+#include "common/binary_file.hpp"
 #include <bit>
 #include <fmt/format.h>
 #include <stdexcept>
 
-namespace minilm {
+namespace examples {
 
 static_assert(std::endian::native == std::endian::little, "both formats store little-endian numbers, which are read as they are");
 
@@ -61,4 +61,4 @@ std::uint64_t count_elements(const binary_file &file, const std::vector<std::siz
   return count;
 }
 
-} // namespace minilm
+} // namespace examples

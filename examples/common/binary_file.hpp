@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace minilm {
+namespace examples {
 
 class binary_file {
 public:
@@ -38,4 +38,4 @@ private:
 /// The product of the extents; fails if it passes what a file can hold.
 std::uint64_t count_elements(const binary_file &, const std::vector<std::size_t> &shape);
 
-} // namespace minilm
+} // namespace examples

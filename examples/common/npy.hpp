@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace minilm {
+namespace examples {
 
 struct array_f32 {
   std::vector<std::size_t> shape; ///< outermost axis first
@@ -15,4 +15,4 @@ struct array_f32 {
 /// Throws std::runtime_error, which names the file and what was found, for anything else.
 array_f32 read_npy(const std::filesystem::path &);
 
-} // namespace minilm
+} // namespace examples
