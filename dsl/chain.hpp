@@ -20,7 +20,6 @@ inline constexpr bool starts_with_project<Next, Source> = true;
 template <class Next, class Last>
   requires((Next::where == slot::output) == (Last::where == slot::sum))
 inline constexpr bool has_sum_before<Next, Last> = true;
-template <class Source, bool Same, class... T> inline constexpr bool complete_spec<flat_spec<Source, Same, T...>> = true;
 } // namespace rules
 
 // ---- what functions return once the spec's inputs are known

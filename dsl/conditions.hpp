@@ -89,7 +89,6 @@ template <class Next, class Last> inline constexpr bool has_weights_before = fal
 template <class Next, class Last> inline constexpr bool has_sum_before = false;
 template <class Next, class Source> inline constexpr bool starts_with_project = false;
 template <bool SameExtents, bool Unaligned> inline constexpr bool causal_alignment_known = SameExtents || !Unaligned;
-template <class T> inline constexpr bool complete_spec = false;
 } // namespace rules
 
 } // namespace attune::language

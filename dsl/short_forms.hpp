@@ -22,11 +22,9 @@ template <class Tag, class P> constexpr bool belongs_to() {
   } else return false;
 }
 
-/// Calls a stage's maker with those of the properties that belong to it.
-template <class Tag, class... P> constexpr auto gather(P... all) {
-  constexpr auto own = [](auto p) { return hana::bool_c<belongs_to<Tag, decltype(p)>()>; };
-  return hana::unpack(hana::filter(hana::make_tuple(all...), own), stage_maker<Tag>{});
-}
+/// Those of the properties that belong to a stage.
+template <class Tag, class... P> using gathered =
+    decltype((types<>{} + ... + std::conditional_t<belongs_to<Tag, P>(), types<P>, types<>>{}));
 
 template <class Source, class... P> struct short_form_check {
   template <class X> struct is_homeless
@@ -36,15 +34,18 @@ template <class Source, class... P> struct short_form_check {
 };
 
 template <class Source> struct short_form {
-  template <class... P> constexpr auto operator()(P... all) const {
+  template <class... P> constexpr auto operator()(P...) const {
     using homeless = typename short_form_check<Source, P...>::homeless;
     static_assert(rules::form_takes<Source, homeless>,
                   "a short form is made of properties, such as heads<12>, and of functions that capture nothing; this one has no place here");
     if constexpr (!rules::form_takes<Source, homeless>) {
       return invalid{};
     } else {
-      const auto spec = gather<Source>(all...) | gather<scores_stage>(all...) | gather<mask_stage>(all...) |
-                        gather<softmax_stage>(all...) | gather<weighted_sum_stage>(all...);
+      const auto source = stage_maker<Source>{}(gathered<Source, P...>{});
+      const auto scored = source | stage_maker<scores_stage>{}(gathered<scores_stage, P...>{});
+      const auto masked = scored | stage_maker<mask_stage>{}(gathered<mask_stage, P...>{});
+      const auto weighted = masked | stage_maker<softmax_stage>{}(gathered<softmax_stage, P...>{});
+      const auto spec = weighted | stage_maker<weighted_sum_stage>{}(gathered<weighted_sum_stage, P...>{});
       if constexpr (!std::is_same_v<Source, project_stage>) return spec;
       else if constexpr (times<key::bias, P...> > 0) return spec | stage_maker<project_out_stage>{}(bias);
       else return spec | stage_maker<project_out_stage>{}();

@@ -10,6 +10,35 @@ namespace attune::language {
 template <class Tag, class P> using as_property =
     std::conditional_t<Tag::functions != takes_functions::no && std::is_class_v<P> && std::is_empty_v<P> && !is_property<P>, function<P>, P>;
 
+/// Whether F, read on trial, is a constant: then it has no branch on a value, and calls nothing that works on plain numbers.
+template <class F> concept constant_of_score =
+    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_number{}, trial_position<read_anything>{})), true)>; };
+template <class F> concept constant_of_position =
+    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_position<read_anything>{})), true)>; };
+
+/// What can be wrong with functions before the spec's inputs are known.
+template <takes_functions Kind, class... P> struct function_check {
+  template <class X> struct uncallable : std::false_type {};
+  template <class F> struct uncallable<function<F>> {
+    static constexpr bool callable() {
+      if constexpr (Kind == takes_functions::of_score) return std::is_invocable_v<F, trial_number, trial_position<read_anything>>;
+      else return std::is_invocable_v<F, trial_position<read_anything>>;
+    }
+    static constexpr bool value = !callable();
+  };
+  template <class X> struct branching : std::false_type {};
+  template <class F> struct branching<function<F>> {
+    static constexpr bool constant() {
+      if constexpr (uncallable<function<F>>::value) return true;
+      else if constexpr (Kind == takes_functions::of_score) return constant_of_score<F>;
+      else return constant_of_position<F>;
+    }
+    static constexpr bool value = !constant();
+  };
+  using arity = typename first<uncallable, P...>::type;
+  using branch = typename first<branching, P...>::type;
+};
+
 /// Finds the first culprit against each rule. Later rules are asked only once earlier ones hold.
 template <class Tag, class... P> struct stage_check {
   template <class X> struct is_stranger : std::bool_constant<!is_property<X>> {};
@@ -49,35 +78,29 @@ template <class Tag, class... P> struct stage_check {
   using group = std::conditional_t<no_groups, property<key::kv_heads, kv_heads>, none>;
   using grouped = std::conditional_t<no_groups, property<key::heads, heads>, none>;
 
-  static constexpr bool ok = std::is_same_v<first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group>, none>;
-};
+  using arity = typename function_check<Tag::functions, P...>::arity;
+  using score_arity = std::conditional_t<Tag::functions == takes_functions::of_score, arity, none>;
+  using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
+  using branch = typename function_check<Tag::functions, P...>::branch;
 
-/// Whether F, read on trial, is a constant: then it has no branch on a value, and calls nothing that works on plain numbers.
-template <class F> concept constant_of_score =
-    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_number{}, trial_position<read_anything>{})), true)>; };
-template <class F> concept constant_of_position =
-    requires { typename std::bool_constant<(static_cast<void>(F{}(trial_position<read_anything>{})), true)>; };
-
-template <takes_functions Kind> struct function_check {
-  template <class P> struct uncallable : std::false_type {};
-  template <class F> struct uncallable<function<F>>
-      : std::bool_constant<Kind == takes_functions::of_score ? !std::is_invocable_v<F, trial_number, trial_position<read_anything>>
-                                                             : !std::is_invocable_v<F, trial_position<read_anything>>> {};
-  template <class P> struct branching : std::false_type {};
-  template <class F> struct branching<function<F>> {
-    static constexpr bool constant() {
-      if constexpr (Kind == takes_functions::of_score) return constant_of_score<F>;
-      else return constant_of_position<F>;
-    }
-    static constexpr bool value = !constant();
-  };
+  static constexpr bool ok =
+      std::is_same_v<first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group, arity, branch>, none>;
+  /// A source starts a chain; any other stage waits to be joined to one.
+  static constexpr auto make() {
+    if constexpr (!ok) return invalid{};
+    else if constexpr (Tag::where == slot::source) return chain<stage<Tag, P...>>{};
+    else return stage<Tag, P...>{};
+  }
 };
+/// The check of a stage given as properties, or as one list of properties.
+template <class Tag, class... P> struct check_of : identity<stage_check<Tag, as_property<Tag, P>...>> {};
+template <class Tag, class... P> struct check_of<Tag, types<P...>> : identity<stage_check<Tag, as_property<Tag, P>...>> {};
 
 /// operands, project, scores, ...: called with properties, gives a stage. The assertions stand in the call itself, since
 /// every function between would add lines to each diagnostic.
 template <class Tag> struct stage_maker {
   template <class... P> constexpr auto operator()(P...) const {
-    using check = stage_check<Tag, as_property<Tag, P>...>;
+    using check = typename check_of<Tag, P...>::type;
     static_assert(rules::made_of_properties<typename check::stranger>,
                   "a stage is made of properties, such as heads<12>; scores and mask also take functions that capture nothing");
     static_assert(rules::given_once<typename check::repeated>, "a stage has one property twice: keep one of them");
@@ -95,34 +118,13 @@ template <class Tag> struct stage_maker {
                   "this property means something only beside another one: add that one");
     static_assert(rules::divides<typename check::group, typename check::grouped>,
                   "kv_heads must divide heads: query head h reads kv head h / (heads / kv_heads)");
-    using made = std::conditional_t<Tag::where == slot::source, chain<stage<Tag, as_property<Tag, P>...>>, stage<Tag, as_property<Tag, P>...>>;
-    if constexpr (!check::ok) {
-      return invalid{};
-    } else if constexpr (Tag::functions == takes_functions::of_score) {
-      using functions = function_check<Tag::functions>;
-      using uncallable = typename first<functions::template uncallable, as_property<Tag, P>...>::type;
-      static_assert(rules::takes_score_and_at<uncallable>,
-                    "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }");
-      if constexpr (rules::takes_score_and_at<uncallable>) {
-        using branching = typename first<functions::template branching, as_property<Tag, P>...>::type;
-        static_assert(rules::branches_with_select<branching>,
-                      "a score function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
-        return std::conditional_t<rules::branches_with_select<branching>, made, invalid>{};
-      } else return invalid{};
-    } else if constexpr (Tag::functions == takes_functions::of_position) {
-      using functions = function_check<Tag::functions>;
-      using uncallable = typename first<functions::template uncallable, as_property<Tag, P>...>::type;
-      static_assert(rules::takes_at<uncallable>,
-                    "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }");
-      if constexpr (rules::takes_at<uncallable>) {
-        using branching = typename first<functions::template branching, as_property<Tag, P>...>::type;
-        static_assert(rules::branches_with_select<branching>,
-                      "a mask function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
-        return std::conditional_t<rules::branches_with_select<branching>, made, invalid>{};
-      } else return invalid{};
-    } else {
-      return made{};
-    }
+    static_assert(rules::takes_score_and_at<typename check::score_arity>,
+                  "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }");
+    static_assert(rules::takes_at<typename check::mask_arity>,
+                  "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }");
+    static_assert(rules::branches_with_select<typename check::branch>,
+                  "a function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
+    return check::make();
   }
 };
 

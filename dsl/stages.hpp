@@ -2,6 +2,7 @@
 // functions; stage<Tag, properties...> is one stage as written. A new stage is one more tag and one more stage_maker.
 #pragma once
 #include "dsl/lists.hpp"
+#include "dsl/numbers.hpp"
 #include "dsl/properties.hpp"
 #include <boost/hana/filter.hpp>
 #include <boost/hana/find.hpp>
@@ -108,7 +109,8 @@ struct chain : chain_facts<typename First::tag, typename last_of<First, Rest...>
   using facts = chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs>;
 };
 
-/// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error.
-struct invalid {};
+/// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error. For the same
+/// reason it has the members of a good spec.
+struct invalid : numbers {};
 
 } // namespace attune::language

@@ -1,10 +1,9 @@
 // From a spec struct to the description that the pipeline is built from: the flat numbers, and the user's functions on
 // Halide expressions.
 #pragma once
+#include "dsl/spec.hpp"
 #include "dsl/pipeline/operator_description.hpp"
 #include "dsl/pipeline/symbol.hpp"
-#include "dsl/read_spec.hpp"
-#include "dsl/spec_list.hpp"
 
 namespace attune {
 namespace language {
@@ -35,10 +34,12 @@ template <class Inputs, class... F> void add_mask_functions(operator_description
 
 /// The operator that a spec struct describes, for the pipeline and everything behind it.
 template <class Spec> operator_description describe() {
-  const auto &spec = language::spec_of<Spec>();
-  using flat = std::remove_cvref_t<decltype(spec)>;
+  static_assert(language::rules::has_whole_spec<Spec>,
+                "a spec struct has `static constexpr auto spec = operands(...) | ... | weighted_sum(...);`, with every stage up to that one");
+  constexpr auto spec = language::spec_of<Spec>();
+  using flat = std::remove_const_t<decltype(spec)>;
   operator_description d;
-  if constexpr (language::rules::complete_spec<flat>) {
+  if constexpr (!std::is_same_v<flat, language::invalid>) {
     using inputs = typename flat::inputs;
     d.name = spec_name<Spec>();
     d.n = spec;

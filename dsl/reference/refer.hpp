@@ -1,10 +1,9 @@
 // From a spec struct to the operator that the scalar reference evaluates: the flat numbers, and the user's functions in
 // double precision. No Halide.
 #pragma once
-#include "dsl/read_spec.hpp"
+#include "dsl/spec.hpp"
 #include "dsl/reference/reference_operator.hpp"
 #include "dsl/scalar.hpp"
-#include "dsl/spec_list.hpp"
 
 namespace attune {
 namespace language {
@@ -38,10 +37,12 @@ template <class Inputs, class... F> void add_mask_functions(reference_operator &
 
 /// The operator that a spec struct describes, for evaluation in double precision.
 template <class Spec> reference_operator refer() {
-  const auto &spec = language::spec_of<Spec>();
-  using flat = std::remove_cvref_t<decltype(spec)>;
+  static_assert(language::rules::has_whole_spec<Spec>,
+                "a spec struct has `static constexpr auto spec = operands(...) | ... | weighted_sum(...);`, with every stage up to that one");
+  constexpr auto spec = language::spec_of<Spec>();
+  using flat = std::remove_const_t<decltype(spec)>;
   reference_operator op;
-  if constexpr (language::rules::complete_spec<flat>) {
+  if constexpr (!std::is_same_v<flat, language::invalid>) {
     using inputs = typename flat::inputs;
     op.name = spec_name<Spec>();
     op.n = spec;

@@ -1,0 +1,15 @@
+// No default stands in for the element type.
+// expect: this stage lacks a property that it needs: add it
+#include "dsl/spec.hpp"
+using namespace attune;
+
+struct broken {
+  static constexpr auto spec =
+#ifdef CORRECTED
+      operands(heads<12>, head_dim<64>, element<f32>)
+#else
+      operands(heads<12>, head_dim<64>)
+#endif
+    | softmax() | weighted_sum();
+};
+int main() { return broken::spec.heads; }

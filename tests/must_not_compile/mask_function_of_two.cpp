@@ -1,0 +1,16 @@
+// A mask function that asks for the score.
+// expect: mask\(f\): f takes \(auto at\) and returns a condition
+#include "dsl/spec.hpp"
+using namespace attune;
+
+struct broken {
+  static constexpr auto spec =
+      operands(heads<12>, head_dim<64>, element<f32>)
+#ifdef CORRECTED
+    | mask([](auto at) { return at.key < at.query; })
+#else
+    | mask([](auto s, auto at) { return at.key < at.query && s > 0; })
+#endif
+    | softmax() | weighted_sum();
+};
+int main() { return broken::spec.heads; }

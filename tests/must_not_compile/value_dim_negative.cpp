@@ -1,0 +1,15 @@
+// A negative extent.
+// expect: heads and extents are at least 1
+#include "dsl/spec.hpp"
+using namespace attune;
+
+struct broken {
+  static constexpr auto spec =
+#ifdef CORRECTED
+      operands(heads<12>, head_dim<64>, element<f32>, value_dim<1>)
+#else
+      operands(heads<12>, head_dim<64>, element<f32>, value_dim<-1>)
+#endif
+    | softmax() | weighted_sum();
+};
+int main() { return broken::spec.heads; }

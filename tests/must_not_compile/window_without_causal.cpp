@@ -1,0 +1,16 @@
+// A window looks back from a position, which causal defines.
+// expect: this property means something only beside another one
+#include "dsl/spec.hpp"
+using namespace attune;
+
+struct broken {
+  static constexpr auto spec =
+      operands(heads<12>, head_dim<64>, element<f32>)
+#ifdef CORRECTED
+    | mask(causal<align::bottom_right>, sliding_window<128>)
+#else
+    | mask(sliding_window<128>)
+#endif
+    | softmax() | weighted_sum();
+};
+int main() { return broken::spec.heads; }
