@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
 namespace attune {
 namespace {
@@ -44,20 +46,25 @@ void fill_lengths(check_tensor &t, const check_case &how, bool may_be_empty) {
   t.fill([&](auto n) { return n == 0 ? how.keys : std::min<double>(how.keys, least + std::floor(uniform_value(how.seed, n) * (how.keys + 1 - least))); });
 }
 
-/// While one of these lives, an access outside the tensors ends the program with a sentence instead of a bare signal.
+/// While one of these lives, an access outside the tensors ends the program with a sentence instead of a bare signal. Calls
+/// may run on several threads: the first one installs the handlers, the last one takes them back.
 class fault_report {
 public:
   explicit fault_report(const std::string &what) {
-    std::snprintf(text, sizeof text, "%s: the kernel read or wrote outside its tensors, or wrote to an input\n", what.c_str());
+    const std::lock_guard lock(mutex_);
+    std::snprintf(text_, sizeof text_, "%s: the kernel read or wrote outside its tensors, or wrote to an input\n", what.c_str());
+    if (alive_++ > 0) return;
     struct sigaction action {};
     action.sa_handler = [](int) {
-      if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(3);
+      if (write(STDERR_FILENO, text_, std::strlen(text_)) < 0) _exit(3);
       _exit(2);
     };
     sigaction(SIGSEGV, &action, &before_segv_);
     sigaction(SIGBUS, &action, &before_bus_);
   }
   ~fault_report() {
+    const std::lock_guard lock(mutex_);
+    if (--alive_ > 0) return;
     sigaction(SIGSEGV, &before_segv_, nullptr);
     sigaction(SIGBUS, &before_bus_, nullptr);
   }
@@ -65,8 +72,10 @@ public:
   fault_report &operator=(const fault_report &) = delete;
 
 private:
-  static inline char text[512];
-  struct sigaction before_segv_ {}, before_bus_ {};
+  static inline std::mutex mutex_;
+  static inline int alive_ = 0;
+  static inline char text_[512];
+  static inline struct sigaction before_segv_, before_bus_;
 };
 
 std::string place(const tensor_shape &shape, const std::vector<std::int64_t> &indices) {
@@ -116,6 +125,34 @@ linear_map random_map(std::int64_t inputs, std::int64_t outputs, bool bias, std:
   return map;
 }
 
+tensor_ref reference_to(const check_tensor &t) {
+  const tensor_shape &shape = t.shape();
+  tensor_ref r;
+  r.data = t.data(), r.element = shape.element, r.writable = shape.written, r.rank = shape.rank;
+  for (int a = 0; a < shape.rank; ++a) {
+    r.axes[a] = shape.axes[a].axis;
+    r.extent[a] = t.extents()[a], r.stride[a] = t.strides()[a];
+  }
+  return r;
+}
+
+/// A matrix or bias of `map` with the axes that pack_weights expects. All features in or out of one head lie together.
+tensor_ref reference_to(const linear_map &map, const tensor_shape &shape, projection which, bool bias) {
+  tensor_ref r;
+  r.rank = shape.rank;
+  if (r.rank == 0) return r;
+  r.data = const_cast<float *>(bias ? map.bias.data() : map.matrix.data());
+  std::int64_t in_stride = bias ? 0 : map.outputs, out_stride = 1;
+  for (int a = shape.rank; a-- > 0;) {
+    const bool is_model = shape.axes[a].axis == axis_name::model_dim, is_in = is_model != (which == projection::output);
+    std::int64_t &stride = is_in ? in_stride : out_stride;
+    r.axes[a] = shape.axes[a].axis, r.extent[a] = shape.axes[a].extent;
+    r.stride[a] = stride;
+    stride *= r.extent[a];
+  }
+  return r;
+}
+
 } // namespace
 
 std::string check_case::text() const {
@@ -132,8 +169,23 @@ check_weights::check_weights(const numbers &n, std::uint64_t seed) {
   if (n.output_dim > 0) output = random_map(n.heads * n.value_dim, n.output_dim, n.output_bias, seed + 4);
 }
 
-check_call::check_call(const reference_operator &op, const check_case &how, std::shared_ptr<const check_weights> weights)
-    : op_(op), signature_(op.call()), how_(how), weights_(weights ? weights : std::make_shared<const check_weights>(op.n, 1)) {
+const packed_weights_ref *check_weights::packed(const artefact_info &info, const call_options &options, status &ended) {
+  const target_id target = options.target.value_or(target_id::avx2);
+  if (const auto found = packed_.find(target); found != packed_.end()) return &found->second.ref;
+  const linear_map *const maps[] = {&query, &key, &value, &output};
+  weight_refs refs;
+  for (projection p : {projection::query, projection::key, projection::value, projection::output}) {
+    const int i = static_cast<int>(p);
+    refs.matrices[i] = reference_to(*maps[i], weight_shape(info.n, p, false), p, false);
+    refs.biases[i] = reference_to(*maps[i], weight_shape(info.n, p, true), p, true);
+  }
+  detail::packed_memory memory;
+  ended = pack_weights(info, refs, options, memory);
+  return ended ? &packed_.emplace(target, std::move(memory)).first->second.ref : nullptr;
+}
+
+check_call::check_call(const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights)
+    : op_(op), signature_(op.call()), how_(how), weights_(weights ? weights : std::make_shared<check_weights>(op.n, 1)) {
   const auto flush = how.seed % 2 ? guarded_memory::side::end : guarded_memory::side::begin;
   for (int t = 0; t < signature_.tensor_count; ++t) {
     const tensor_shape &shape = signature_.tensors[t];
@@ -193,25 +245,18 @@ reference_arguments check_call::arguments() const {
   return a;
 }
 
-tensor_ref check_call::reference_to(const tensor_shape &shape) {
-  check_tensor &t = tensor(shape.name);
-  tensor_ref r;
-  r.data = t.data(), r.element = shape.element, r.writable = shape.written, r.rank = shape.rank;
-  for (int a = 0; a < shape.rank; ++a) {
-    r.axes[a] = shape.axes[a].axis;
-    r.extent[a] = t.extents()[a], r.stride[a] = t.strides()[a];
-  }
-  return r;
-}
-
 status check_call::run(const artefact_info &info, call_options options) {
   if (options.threads == 0) options.threads = how_.threads;
-  std::vector<tensor_ref> references;
-  for (int i = 0; i < signature_.tensor_count; ++i) {
-    references.push_back(reference_to(signature_.tensors[i]));
-    signature_.tensors[i].written ? tensors_[i]->memory().wipe() : tensors_[i]->memory().forbid_writes();
-  }
   status result;
+  std::vector<tensor_ref> references;
+  for (const auto &t : tensors_) {
+    references.push_back(t ? reference_to(*t) : tensor_ref{});
+    if (!t) {
+      references.back().data = const_cast<packed_weights_ref *>(weights_->packed(info, options, result));
+      if (!result) return result;
+    } else if (t->shape().written) t->memory().wipe();
+    else t->memory().forbid_writes();
+  }
   {
     const fault_report report(op_.name + ", " + how_.text());
     result = call(info, references.data(), static_cast<int>(references.size()), numbers_.data(), static_cast<int>(numbers_.size()), options);
@@ -239,7 +284,7 @@ double error_bound(element_type element) {
 }
 
 check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
-                          std::shared_ptr<const check_weights> weights) {
+                          std::shared_ptr<check_weights> weights) {
   const std::string where = op.name + " on " + info_of(target).name + ", " + how.text();
   check_call c(op, how, std::move(weights));
   call_options options;

@@ -5,7 +5,8 @@
 #pragma once
 #include "dsl/reference/reference.hpp"
 #include "generated/check_tensor.hpp"
-#include "runtime/call.hpp"
+#include "runtime/weights.hpp"
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,16 +24,22 @@ struct check_case {
 };
 
 /// The weights of a spec with projections: matrices N(0, 1/features in), so that what they give stays N(0,1); bias N(0, 0.01).
-struct check_weights {
+class check_weights {
+public:
   linear_map query, key, value, output;
   check_weights(const numbers &n, std::uint64_t seed);
+  /// Packed for the options' target, once. Null, and `ended` says why, if that fails.
+  const packed_weights_ref *packed(const artefact_info &info, const call_options &options, status &ended);
+
+private:
+  std::map<target_id, detail::packed_memory> packed_;
 };
 
 /// The tensors and numbers of one call. Inputs start as N(0,1) (boolean ones true at 3 of 4 places, additive masks -inf at
 /// 1 of 4, i32 inputs 0..3); keys and values past a batch's length are NaN. Tests change what they like before run().
 class check_call {
 public:
-  check_call(const reference_operator &op, const check_case &how, std::shared_ptr<const check_weights> weights = nullptr);
+  check_call(const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights = nullptr);
 
   check_tensor &tensor(std::string_view name);
   const check_tensor &tensor(std::string_view name) const;
@@ -47,11 +54,10 @@ public:
   std::string differences(const reference_answer &expected) const;
 
 private:
-  tensor_ref reference_to(const tensor_shape &shape);
   reference_operator op_;
   signature signature_;
   check_case how_;
-  std::shared_ptr<const check_weights> weights_;
+  std::shared_ptr<check_weights> weights_;
   std::vector<std::unique_ptr<check_tensor>> tensors_; ///< in the order of the signature; null for packed weights
   std::vector<double> numbers_;
 };
@@ -64,10 +70,10 @@ struct check_result {
   std::string text; ///< spec, target, case and, if it failed, what is wrong
 };
 check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
-                          std::shared_ptr<const check_weights> weights = nullptr);
+                          std::shared_ptr<check_weights> weights = nullptr);
 
 /// The cases that every spec goes through: lengths 1 and 2, one below, at and above each tile size (those that the schedule's
-/// text names and the usual ones), primes, queries != keys where the spec allows, batch 0, 1 and 3, zero queries or keys,
+/// text names and the usual ones), primes, around a window, queries != keys where the spec allows, batch 0, 1 and 3, zero queries or keys,
 /// all memory orders. Cases whose reference takes more than `work` multiply-adds, all together, are left out, largest first.
 std::vector<check_case> standard_cases(const numbers &n, std::string_view schedule, double work);
 

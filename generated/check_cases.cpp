@@ -52,6 +52,8 @@ std::vector<check_case> standard_cases(const numbers &n, std::string_view schedu
   for (int order = 0; order < 3; ++order)
     for (const auto &[queries, keys] : {std::pair{5, 5}, {19, 37}, {37, 19}, {1, 33}}) add(3, queries, keys);
   for (const auto &[queries, keys] : {std::pair{37, 61}, {61, 37}, {1, 251}, {251, 1}}) add(1, queries, keys);
+  if (n.window.kind == setting::fixed)
+    for (int more : {0, 1, 2, 70}) add(1, 3, static_cast<int>(n.window.value) + more);
   for (const auto &[batch, queries, keys] : {std::tuple{0, 5, 5}, {2, 0, 0}, {2, 0, 5}, {2, 5, 0}}) add(batch, queries, keys);
 
   std::vector<std::size_t> by_work(cases.size());

@@ -1,0 +1,63 @@
+// kernel_check SPEC TARGET [WORK]: one kernel of the linked library through all its standard cases.
+// Exit status: 0 all cases agree with the reference, 1 some do not, 77 the target is not in the build or cannot run here.
+#include "generated/check.hpp"
+#include "runtime/dispatch.hpp"
+#include "tests/support/tested_kernel.hpp"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace attune {
+namespace {
+
+constexpr int not_run = 77, shown_failures = 5;
+
+const tested_kernel &find_kernel(std::string_view spec) {
+  for (const tested_kernel &k : tested_kernels())
+    if (spec == k.spec) return k;
+  throw std::runtime_error("no kernel of spec " + std::string(spec) + " is linked into this program");
+}
+
+target_report report_on(const artefact_info &info, target_id target) {
+  const std::vector<target_report> all = targets(info);
+  return *std::find_if(all.begin(), all.end(), [&](const target_report &r) { return r.target == target; });
+}
+
+int check_all(const tested_kernel &kernel, const target_info &target, double work) {
+  const artefact_info &info = kernel.info();
+  const target_report report = report_on(info, target.id);
+  if (!report.in_build || !report.runs_here) {
+    std::printf("not run: %s for %s: %s\n", kernel.spec, target.name, report.in_build ? report.why_not.c_str() : "not in this build");
+    return not_run;
+  }
+  const auto variant = std::find_if(info.variants, info.variants + info.variant_count, [&](const artefact_variant &v) { return v.target == target.id; });
+  const reference_operator op = kernel.refer();
+  const auto weights = std::make_shared<check_weights>(op.n, 1);
+  const std::vector<check_case> cases = standard_cases(op.n, variant->schedule, work);
+  int failed = 0;
+  for (const check_case &how : cases) {
+    const check_result result = check_kernel(info, op, target.id, how, weights);
+    if (!result.passed && ++failed <= shown_failures) std::printf("%s\n", result.text.c_str());
+  }
+  std::printf("%s for %s (%s): %d of %zu cases are wrong\n", kernel.spec, target.name, variant->schedule, failed, cases.size());
+  return failed > 0 || cases.empty() ? 1 : 0;
+}
+
+} // namespace
+} // namespace attune
+
+int main(int argc, char **argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: kernel_check SPEC TARGET [WORK]\n");
+    return 1;
+  }
+  try {
+    const attune::target_info *target = attune::find_target(argv[2]);
+    if (!target) throw std::runtime_error(std::string("there is no target ") + argv[2]);
+    return attune::check_all(attune::find_kernel(argv[1]), *target, argc > 3 ? std::atof(argv[3]) : 2e9);
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "kernel_check: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,96 @@
+# Tests of emitted libraries: what a library holds, as C++, and one ctest test for each spec and target.
+include_guard(GLOBAL)
+set(ATTUNE_TEST_SUPPORT ${CMAKE_CURRENT_LIST_DIR})
+set(ATTUNE_NOT_RUN 77) # exit status of a test whose target cannot run here
+
+# The spec structs that headers define in one namespace: a struct with a body. Input tags are empty.
+function(attune_specs_in result namespace)
+  set(specs "")
+  foreach(header IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    file(STRINGS ${header} lines REGEX "^struct [A-Za-z0-9_]+ {")
+    foreach(line IN LISTS lines)
+      if(NOT line MATCHES "{};" AND line MATCHES "^struct ([A-Za-z0-9_]+) {")
+        list(APPEND specs ${namespace}::${CMAKE_MATCH_1})
+      endif()
+    endforeach()
+  endforeach()
+  set(${result} "${specs}" PARENT_SCOPE)
+endfunction()
+
+# attune_list_kernels(<library> HEADERS <header>... SPECS <struct>...)
+# Writes <library>_under_test.hpp (specs and emitted headers) and <library>_under_test.cpp (tested_kernels()), and makes the
+# program kernel_check_<library>. Both lie in the folder that ATTUNE_TESTED names.
+set(ATTUNE_TESTED ${CMAKE_BINARY_DIR}/tests/under_test)
+function(attune_list_kernels library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SPECS")
+  set(includes "")
+  set(rows "")
+  foreach(header IN LISTS arg_HEADERS)
+    string(APPEND includes "#include \"${header}\"\n")
+  endforeach()
+  foreach(spec IN LISTS arg_SPECS)
+    string(REGEX REPLACE "^.*::" "" stem ${spec})
+    string(APPEND includes "#include \"${library}/${stem}.hpp\"\n")
+    string(APPEND rows "      {\"${stem}\", refer<::${spec}>, artefact<::${spec}>::info},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${ATTUNE_TESTED}/${library}_under_test.hpp @ONLY CONTENT "#pragma once\n@includes@")
+  file(CONFIGURE OUTPUT ${ATTUNE_TESTED}/${library}_under_test.cpp @ONLY CONTENT [[
+#include "@library@_under_test.hpp"
+#include "dsl/reference/refer.hpp"
+#include "tests/support/tested_kernel.hpp"
+
+const std::vector<attune::tested_kernel> &attune::tested_kernels() {
+  static const std::vector<tested_kernel> all{
+@rows@  };
+  return all;
+}
+]])
+  add_executable(kernel_check_${library} ${ATTUNE_TEST_SUPPORT}/kernel_check.cpp ${ATTUNE_TESTED}/${library}_under_test.cpp)
+  target_link_libraries(kernel_check_${library} PRIVATE attune_check ${library})
+  attune_warnings(kernel_check_${library})
+endfunction()
+
+# attune_test_kernels(<library> LABELS <label>... SPECS <struct>... TARGETS <target>... [COMMAND <program>...] [WORK <n>])
+# One test for each spec and target: <library>.<spec>.<target>. COMMAND runs another program than kernel_check_<library>.
+function(attune_test_kernels library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "WORK" "LABELS;SPECS;TARGETS;COMMAND")
+  if(NOT arg_COMMAND)
+    set(arg_COMMAND kernel_check_${library})
+  endif()
+  foreach(spec IN LISTS arg_SPECS)
+    string(REGEX REPLACE "^.*::" "" stem ${spec})
+    foreach(target IN LISTS arg_TARGETS)
+      add_test(NAME ${library}.${stem}.${target} COMMAND ${arg_COMMAND} ${stem} ${target} ${arg_WORK})
+      set_tests_properties(${library}.${stem}.${target} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE ${ATTUNE_NOT_RUN} TIMEOUT 600)
+    endforeach()
+  endforeach()
+endfunction()
+
+# attune_add_target_program(<name> SOURCES <file>... LIBRARIES <library>...): a Catch2 program that runs on the target which
+# ATTUNE_TEST_TARGET names.
+function(attune_add_target_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT TARGET attune_catch_main)
+    add_library(attune_catch_main OBJECT ${ATTUNE_TEST_SUPPORT}/catch_main.cpp)
+    target_link_libraries(attune_catch_main PRIVATE attune_check)
+    attune_warnings(attune_catch_main)
+  endif()
+  add_executable(${name} ${arg_SOURCES} $<TARGET_OBJECTS:attune_catch_main>)
+  target_include_directories(${name} PRIVATE ${ATTUNE_TESTED})
+  target_link_libraries(${name} PRIVATE attune_check ${arg_LIBRARIES})
+  attune_warnings(${name})
+endfunction()
+
+# attune_test_on_targets(<program> LABELS <label>... TARGETS <target>... [COMMAND <program>...]): one test for each target.
+function(attune_test_on_targets name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;TARGETS;COMMAND")
+  if(NOT arg_COMMAND)
+    set(arg_COMMAND ${name})
+  endif()
+  foreach(target IN LISTS arg_TARGETS)
+    add_test(NAME ${name}.${target} COMMAND ${arg_COMMAND})
+    set_tests_properties(${name}.${target} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE ${ATTUNE_NOT_RUN} TIMEOUT 600
+                         ENVIRONMENT ATTUNE_TEST_TARGET=${target})
+  endforeach()
+endfunction()
