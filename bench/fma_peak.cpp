@@ -5,7 +5,7 @@
 namespace attune::bench {
 namespace {
 using clock = std::chrono::steady_clock;
-constexpr long rounds = 100'000;
+constexpr long rounds = 200'000;
 
 double gflops(long instructions, int lanes, clock::time_point start) {
   const double seconds = std::chrono::duration<double>(clock::now() - start).count();

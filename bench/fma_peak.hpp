@@ -4,7 +4,7 @@
 
 namespace attune::bench {
 
-/// f32 GFLOP/s of one short run (about 10 ms) on this core, with the vectors that `target` uses; 0 for a target without a probe.
+/// f32 GFLOP/s of one short run (1 to 2 ms) on this core, with the vectors that `target` uses; 0 for a target without a probe.
 double fma_peak(target_id target);
 
 } // namespace attune::bench
