@@ -19,9 +19,13 @@ struct footprint {
   explicit footprint(const bound_tensor &t) : first(reinterpret_cast<std::uintptr_t>(t.data)), element(static_cast<std::int64_t>(size_of(t.shape->element))) {
     for (int i = 0; i < t.shape->rank; ++i) {
       empty |= t.extent[i] == 0;
-      if (t.extent[i] > 1) axes[rank++] = {t.stride[i] * element, t.extent[i]};
+      if (t.extent[i] > 1) insert({t.stride[i] * element, t.extent[i]});
     }
-    std::sort(axes, axes + rank, [](axis_bytes a, axis_bytes b) { return a.stride < b.stride; });
+  }
+  void insert(axis_bytes a) {
+    int at = rank++;
+    for (; at > 0 && axes[at - 1].stride > a.stride; --at) axes[at] = axes[at - 1];
+    axes[at] = a;
   }
   /// Bytes from the first element to the end of the last, over the axes whose stride is below `limit`.
   std::int64_t span_below(std::int64_t limit) const {
