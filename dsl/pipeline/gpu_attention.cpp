@@ -1,38 +1,33 @@
 #include "dsl/pipeline/gpu_attention.hpp"
 #include "dsl/pipeline/gpu_element.hpp"
-#include <limits>
+#include "dsl/pipeline/mask.hpp"
+#include "dsl/pipeline/scores.hpp"
 
 namespace attune {
 using namespace Halide;
-using Internal::make_const;
 
 namespace {
 
-constexpr float log2_of_e = 1.4426950408889634f, ln_of_2 = 0.6931471805599453f;
-/// Scores below this count as this: rows whose scores are all hugely negative still average equally.
-constexpr float lowest_score = -9e29f;
+constexpr float ln_of_2 = 0.6931471805599453f;
 /// What stands for a masked score: -FLT_MAX, below every score that is let through. Compared by its bits.
-constexpr std::uint32_t masked_bits = 0xff7fffffu, minus_infinity_bits = 0xff800000u;
+constexpr std::uint32_t masked_bits = 0xff7fffffu, minus_infinity_bits = 0xff800000u, minus_zero_bits = 0x80000000u;
 
 Expr bits_of(Expr value) { return reinterpret<std::uint32_t>(value); }
 Expr float_of(Expr bits) { return reinterpret<float>(bits); }
-Expr all_ones_if(Expr condition) { return select(condition, make_const(UInt(32), 0xffffffffu), make_const(UInt(32), 0)); }
+Expr has_bits(Expr value, std::uint32_t bits) { return bits_of(value) == detail::u32(bits); }
+Expr all_ones_if(Expr condition) { return select(condition, detail::u32(0xffffffffu), detail::u32(0)); }
 
 /// `value` where the condition holds, else `otherwise`. By bits: a NaN that is not chosen has no effect, and bounds inference
 /// does not narrow the region of a Func that stands in `value`, as it does for select.
 Expr choose_bits(Expr condition, Expr value, std::uint32_t otherwise) {
   Expr keep = all_ones_if(condition);
-  return float_of((bits_of(value) & keep) | (make_const(UInt(32), otherwise) & ~keep));
+  return float_of((bits_of(value) & keep) | (detail::u32(otherwise) & ~keep));
 }
 
 Expr exp2_on(device_kind device, Expr x) {
   const char *name = device == device_kind::cuda ? "llvm.nvvm.ex2.approx.ftz.f" : "exp2";
   return Internal::Call::make(Float(32), name, {x}, Internal::Call::PureExtern);
 }
-
-Expr number_of(const setting &s, Expr at_call) { return s.kind == setting::at_call ? at_call : Expr(static_cast<float>(s.value)); }
-
-ImageParam tensor(const char *name, element_type e, int rank) { return ImageParam(stored_type(e), rank, name); }
 
 /// An extent that is not defined is free.
 void constrain(OutputImageParam buffer, int innermost, int heads, Expr length, Expr batches) {
@@ -42,73 +37,66 @@ void constrain(OutputImageParam buffer, int innermost, int heads, Expr length, E
   buffer.dim(3).set_bounds(0, batches);
 }
 
-/// An index that bounds inference can follow: positions of a tile's overhang read the last element.
-Expr within(Expr index, Expr extent) { return clamp(index, 0, extent - 1); }
+/// Reads of key_lengths become a variable; notes whether another tensor is read.
+class key_length_variable : public Internal::IRMutator {
+public:
+  explicit key_length_variable(const call_arguments &arguments) {
+    if (arguments.key_lengths.defined()) name = Func(arguments.key_lengths).name();
+  }
+  using IRMutator::visit;
+  Expr visit(const Internal::Call *op) override {
+    if (op->call_type != Internal::Call::Halide && op->call_type != Internal::Call::Image) return IRMutator::visit(op);
+    if (op->name == name) return Internal::Variable::make(Int(32), key_steps::key_length);
+    reads_tensor = true;
+    return op;
+  }
+  bool reads_tensor = false;
+
+private:
+  std::string name;
+};
+
+Expr placeholder(const char *name) { return Internal::Variable::make(Int(32), name); }
 
 } // namespace
 
-gpu_attention::gpu_attention(const operator_description &op, const target_info &target, const gpu_tile &t) : tile(t) {
-  read_arguments(op);
+gpu_attention::gpu_attention(const operator_description &op, const target_info &target, const gpu_tile &t) : tile(t), arguments(op) {
+  constrain_buffers(op);
   stage_tiles(op, target);
   scores(op);
-  softmax_and_sum(op, target);
-  results_of_state(op, target);
-  trim_steps(op);
+  softmax_of_block(op, target);
+  weighted_sum(op);
+  running_state(target);
+  results_of_state(op);
+  find_needed_steps(op);
 }
 
 std::vector<Func> gpu_attention::results() const {
   return lse.defined() ? std::vector<Func>{output, lse} : std::vector<Func>{output};
 }
 
-void gpu_attention::read_arguments(const operator_description &op) {
+void gpu_attention::constrain_buffers(const operator_description &op) {
   const numbers &n = op.n;
-  query = tensor("query", n.element, 4), key = tensor("key", n.element, 4), value = tensor("value", n.element, 4);
-  queries = query.dim(1).extent(), keys = key.dim(1).extent(), batches = query.dim(3).extent();
-  constrain(query, n.head_dim, n.heads, {}, {});
-  constrain(key, n.head_dim, n.kv_heads, {}, batches);
-  constrain(value, n.value_dim, n.kv_heads, keys, batches);
-  arguments = {query, key, value};
-  for (const input_declaration &d : op.inputs) {
-    inputs.push_back(tensor(d.name, d.element, d.rank));
-    for (int i = 0; i < d.rank; ++i) {
-      inputs.back().dim(i).set_min(0);
-      const int extent = extent_of(n, d.axes[d.rank - 1 - i]);
-      if (extent != dynamic_extent) inputs.back().dim(i).set_extent(extent);
-    }
-    if (d.rank > 0) inputs.back().dim(0).set_stride(Expr());
-    arguments.push_back(inputs.back());
-  }
-  if (n.key_lengths) {
-    key_lengths = tensor("key_lengths", element_type::i32, 1);
-    key_lengths.dim(0).set_min(0);
-    arguments.push_back(key_lengths);
-  }
-  if (n.scale.kind == setting::at_call) arguments.push_back(scale_at_call);
-  if (n.softcap.kind == setting::at_call) arguments.push_back(softcap_at_call);
-  if (n.window.kind == setting::at_call) arguments.push_back(window_at_call);
-
-  scale = number_of(n.scale, scale_at_call);
-  softcap = number_of(n.softcap, softcap_at_call);
-  const bool same_index = n.causal == causal_alignment::top_left || n.causal == causal_alignment::diagonal || n.same_extents;
-  shift = same_index ? Expr(0) : keys - queries;
-  const std::int32_t largest_window = 1 << 30;
-  window = n.window.kind == setting::at_call ? clamp(window_at_call, 0, largest_window)
-                                             : Expr(static_cast<std::int32_t>(std::min<double>(n.window.value, largest_window)));
+  const Expr batches = arguments.query.dim(3).extent();
+  constrain(arguments.query, n.head_dim, n.heads, {}, {});
+  constrain(arguments.key, n.head_dim, n.kv_heads, {}, batches);
+  constrain(arguments.value, n.value_dim, n.kv_heads, arguments.key_count, batches);
 }
 
+/// Tiles in f32, padded with zeros to whole register fragments. Queries come scaled. A tile's overhang reads the last element.
 void gpu_attention::stage_tiles(const operator_description &op, const target_info &target) {
   const numbers &n = op.n;
   const int group = n.heads / n.kv_heads, columns = tile.columns(), rows = tile.rows();
-  const auto staged = [&](const ImageParam &from, int extent, int padded, Expr position, Expr of_head) {
-    Expr stored = from(padded == extent ? Expr(dim) : min(dim, extent - 1), position, of_head, batch);
-    Expr loaded = gpu_load_f32(stored, n.element, target.device);
+  const auto staged = [&](const ImageParam &from, int extent, int padded, Expr position, Expr of_head, Expr factor) {
+    Expr loaded = gpu_load_f32(from(padded == extent ? Expr(dim) : min(dim, extent - 1), position, of_head, batch), n.element, target.device);
+    if (factor.defined()) loaded = loaded * factor;
     return padded == extent ? loaded : choose_bits(dim < extent, loaded, 0);
   };
-  Expr last_key = n.key_lengths ? min(keys, key_lengths(batch)) - 1 : keys - 1;
-  Expr key_position = clamp(min(step * tile.keys + tile_row, last_key), 0, keys - 1);
-  query_tile(dim, tile_row, block, head, batch) = staged(query, n.head_dim, tile.padded_head_dim, within(block * tile.queries + tile_row, queries), head);
-  key_tile(dim, tile_row, step, head, batch) = staged(key, n.head_dim, tile.padded_head_dim, key_position, head / group);
-  value_tile(dim, tile_row, step, head, batch) = staged(value, n.value_dim, tile.padded_value_dim(), key_position, head / group);
+  const Expr query_position = clamp(block * tile.queries + tile_row, 0, arguments.query_count - 1);
+  const Expr key_position = clamp(min(step * tile.keys + tile_row, key_count_of(op, arguments, batch) - 1), 0, arguments.key_count - 1);
+  query_tile(dim, tile_row, block, head, batch) = staged(arguments.query, n.head_dim, tile.padded_head_dim, query_position, head, query_factor(op, arguments));
+  key_tile(dim, tile_row, step, head, batch) = staged(arguments.key, n.head_dim, tile.padded_head_dim, key_position, head / group, {});
+  value_tile(dim, tile_row, step, head, batch) = staged(arguments.value, n.value_dim, tile.padded_value_dim(), key_position, head / group, {});
 
   query_fragment(dim, query_row, y, block, head, batch) = query_tile(dim, query_row * rows + y, block, head, batch);
   key_fragment(dim, key_column, x, step, head, batch) = key_tile(dim, key_column * columns + x, step, head, batch);
@@ -121,134 +109,94 @@ void gpu_attention::stage_tiles(const operator_description &op, const target_inf
       query_fragment(head_dims, query_row, y, block, head, batch) * key_fragment(head_dims, key_column, x, step, head, batch);
 }
 
-/// Scale, softcap, score functions, additive masks, masks: in this order. Natural units until the last step.
 void gpu_attention::scores(const operator_description &op) {
-  const numbers &n = op.n;
   const position_expr at{batch, head, block * tile.queries + query_row * tile.rows() + y, step * tile.keys + key_column * tile.columns() + x};
-  const input_reader read = [&](int i, const std::vector<Expr> &indices) {
-    const int rank = op.inputs[i].rank;
-    std::vector<Expr> reversed;
-    for (int a = rank - 1; a >= 0; --a) reversed.push_back(within(cast<std::int32_t>(indices[a]), inputs[i].dim(rank - 1 - a).extent()));
-    Expr stored = inputs[i](reversed);
-    return op.inputs[i].element == element_type::f16 ? detail::f16_to_f32_without_denormals(stored) : load_f32(stored, op.inputs[i].element);
-  };
-  const auto mask_value = [&](int i) {
-    std::vector<Expr> indices;
-    for (int a = 0; a < op.inputs[i].rank; ++a) switch (op.inputs[i].axes[a]) {
-        case axis_name::batch: indices.push_back(at.batch); break;
-        case axis_name::head: indices.push_back(at.head); break;
-        case axis_name::kv_head: indices.push_back(at.head / (n.heads / n.kv_heads)); break;
-        case axis_name::query: indices.push_back(at.query); break;
-        default: indices.push_back(at.key); break;
-      }
-    return read(i, indices);
-  };
-
-  Expr allowed = at.key < (n.key_lengths ? min(keys, key_lengths(batch)) : keys);
-  if (n.causal != causal_alignment::off) allowed = allowed && at.key <= at.query + shift;
-  if (n.window.kind != setting::off) allowed = allowed && at.key >= at.query + shift - window;
-  for (const mask_function &f : op.mask_functions) allowed = allowed && f(at, read);
-
-  Expr raw = dot(key_column, query_row, x, y, step, block, head, batch);
-  bool plain = n.softcap.kind == setting::off && op.score_functions.empty();
-  Expr natural = plain ? raw : raw * scale;
-  if (n.softcap.kind != setting::off) natural = softcap * tanh(natural / softcap);
-  for (const score_function &f : op.score_functions) natural = f(natural, at, read);
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    const int index = static_cast<int>(i);
-    if (op.inputs[i].role == tensor_role::boolean_mask) allowed = allowed && mask_value(index) != 0;
-    if (op.inputs[i].role != tensor_role::additive_mask) continue;
-    if (plain) natural = natural * scale;
-    plain = false;
-    allowed = allowed && bits_of(mask_value(index)) != make_const(UInt(32), minus_infinity_bits);
-    natural = natural + mask_value(index);
-  }
-  if (!plain) natural = choose_bits(!(natural < lowest_score), natural, Internal::reinterpret_bits<std::uint32_t>(lowest_score));
-  Expr in_base_2 = natural * (plain ? scale * log2_of_e : Expr(log2_of_e));
-  score(key_column, query_row, x, y, step, block, head, batch) = choose_bits(allowed, in_base_2, masked_bits);
+  const Expr in_base_2 = base2_score(op, arguments, dot(key_column, query_row, x, y, step, block, head, batch), at);
+  score(key_column, query_row, x, y, step, block, head, batch) = choose_bits(allowed(op, arguments, at), in_base_2, masked_bits);
 }
 
-void gpu_attention::softmax_and_sum(const operator_description &op, const target_info &target) {
-  const int columns = tile.columns();
-  const Expr masked = float_of(make_const(UInt(32), masked_bits));
+/// A masked key weighs exactly zero, whatever the maximum is: a row sums to zero only if the mask left it no key. Under
+/// masked_values<anything> that zero is -0, a mark by which the weighted sum knows not to look at V.
+void gpu_attention::softmax_of_block(const operator_description &op, const target_info &target) {
+  const Expr masked = float_of(detail::u32(masked_bits));
   thread_key_columns = RDom(0, tile.thread_keys, "thread_key_columns");
-  thread_columns = RDom(0, columns, "thread_columns");
-  block_keys = RDom(0, columns, 0, tile.thread_keys, "block_keys");
+  thread_columns = RDom(0, tile.columns(), "thread_columns");
+  block_keys = RDom(0, tile.columns(), 0, tile.thread_keys, "block_keys");
 
   thread_max(x, query_row, y, step, block, head, batch) = masked;
-  Expr own = thread_max(x, query_row, y, step, block, head, batch);
-  thread_max(x, query_row, y, step, block, head, batch) = max(own, score(thread_key_columns, query_row, x, y, step, block, head, batch));
+  const Expr so_far = thread_max(x, query_row, y, step, block, head, batch);
+  thread_max(x, query_row, y, step, block, head, batch) = max(so_far, score(thread_key_columns, query_row, x, y, step, block, head, batch));
   block_max(query_row, y, step, block, head, batch) = masked;
-  Expr rows_max = block_max(query_row, y, step, block, head, batch);
-  block_max(query_row, y, step, block, head, batch) = max(rows_max, thread_max(thread_columns, query_row, y, step, block, head, batch));
+  const Expr maximum = block_max(query_row, y, step, block, head, batch);
+  block_max(query_row, y, step, block, head, batch) = max(maximum, thread_max(thread_columns, query_row, y, step, block, head, batch));
 
-  // A masked key weighs exactly zero, whatever the maximum is: the sum of a row is zero only if the mask left it no key. Under
-  // masked_values<anything> the zero is -0, a mark by which the weighted sum knows that it must not look at V.
-  const bool any_value = op.n.masked_values == masked_value_policy::anything;
-  Expr s = score(key_column, query_row, x, y, step, block, head, batch);
-  weight(x, key_column, query_row, y, step, block, head, batch) =
-      choose_bits(bits_of(s) != make_const(UInt(32), masked_bits), exp2_on(target.device, s - rows_max), any_value ? 0x80000000u : 0u);
+  const Expr s = score(key_column, query_row, x, y, step, block, head, batch);
+  const std::uint32_t zero = op.n.masked_values == masked_value_policy::anything ? minus_zero_bits : 0;
+  weight(x, key_column, query_row, y, step, block, head, batch) = choose_bits(!has_bits(s, masked_bits), exp2_on(target.device, s - maximum), zero);
   block_sum(query_row, y, step, block, head, batch) = 0.f;
   block_sum(query_row, y, step, block, head, batch) += weight(block_keys.x, block_keys.y, query_row, y, step, block, head, batch);
+}
 
+void gpu_attention::weighted_sum(const operator_description &op) {
   weight_fragment(x, key_column, query_row, y, step, block, head, batch) = weight(x, key_column, query_row, y, step, block, head, batch);
-  Expr w = weight_fragment(block_keys.x, block_keys.y, query_row, y, step, block, head, batch);
-  Expr v = value_fragment(feature % gpu_value_lanes, feature / gpu_value_lanes, x, block_keys.y * columns + block_keys.x, step, head, batch);
-  if (any_value) v = float_of(bits_of(v) & all_ones_if(bits_of(w) != make_const(UInt(32), 0x80000000u)));
+  const Expr w = weight_fragment(block_keys.x, block_keys.y, query_row, y, step, block, head, batch);
+  const Expr key_row = block_keys.y * tile.columns() + block_keys.x;
+  Expr v = value_fragment(feature % gpu_value_lanes, feature / gpu_value_lanes, x, key_row, step, head, batch);
+  if (op.n.masked_values == masked_value_policy::anything) v = choose_bits(!has_bits(w, minus_zero_bits), v, 0);
   block_output(feature, query_row, x, y, step, block, head, batch) = 0.f;
   block_output(feature, query_row, x, y, step, block, head, batch) += w * v;
+}
 
-  steps = RDom(0, (keys + tile.keys - 1) / tile.keys, "steps");
-  std::vector<Expr> initial{masked, 0.f}, updated;
+void gpu_attention::running_state(const target_info &target) {
+  steps = RDom(0, (arguments.key_count + tile.keys - 1) / tile.keys, "steps");
+  std::vector<Expr> initial{float_of(detail::u32(masked_bits)), 0.f};
   for (int f = 0; f < tile.thread_values; ++f) initial.push_back(0.f);
   state(query_row, x, y, block, head, batch) = Tuple(initial);
+
+  // Old values that stand inside a call appear in several elements, so that each is read into a let before the first element is
+  // stored: Halide 21 stores a Tuple's elements one after the other where an old value stands in one call only.
   const Tuple old = state(query_row, x, y, block, head, batch);
-  Expr of_block = block_max(query_row, y, steps, block, head, batch);
-  // Every new value reads old[0] more than once, so each is lifted out of the update: Halide 21 stores a Tuple's elements one
-  // after the other when an old value stands inside a call only.
-  Expr maximum = max(old[0], of_block);
-  Expr old_factor = exp2_on(target.device, old[0] - maximum), block_factor = exp2_on(target.device, of_block - maximum);
-  updated = {maximum, old[1] * old_factor + block_sum(query_row, y, steps, block, head, batch) * block_factor};
+  const Expr of_block = block_max(query_row, y, steps, block, head, batch), maximum = max(old[0], of_block);
+  const Expr old_factor = exp2_on(target.device, old[0] - maximum), block_factor = exp2_on(target.device, of_block - maximum);
+  std::vector<Expr> updated{maximum, old[1] * old_factor + block_sum(query_row, y, steps, block, head, batch) * block_factor};
   for (int f = 0; f < tile.thread_values; ++f)
     updated.push_back(old[2 + f] * old_factor + block_output(f, query_row, x, y, steps, block, head, batch) * block_factor);
   state(query_row, x, y, block, head, batch) = Tuple(updated);
 }
 
-void gpu_attention::results_of_state(const operator_description &op, const target_info &) {
-  const numbers &n = op.n;
+void gpu_attention::results_of_state(const operator_description &op) {
   const int columns = tile.columns(), rows = tile.rows();
-  Expr in_tile = row % tile.queries;
+  const Expr in_tile = row % tile.queries;
   const Tuple s = state(in_tile / rows, (dim / gpu_value_lanes) % columns, in_tile % rows, row / tile.queries, head, batch);
   std::vector<Expr> features;
   for (int f = 0; f < tile.thread_values; ++f) features.push_back(s[2 + f]);
-  Expr sum = mux(dim % gpu_value_lanes + gpu_value_lanes * (dim / (gpu_value_lanes * columns)), features);
-  Expr is_empty = bits_of(s[1]) == make_const(UInt(32), 0);
-  Expr normal = choose_bits(!is_empty, sum / s[1], 0);
-  // Never taken: a sum of weights is not negative. It keeps the query tile's memory alive through the loop over key blocks,
-  // whose back edge Halide 21 ignores when it lets Funcs share memory.
-  normal = select(s[1] < 0.f, query_tile(dim % tile.padded_head_dim, in_tile, row / tile.queries, head, batch), normal);
-  output(dim, row, head, batch) = gpu_store_as(normal, n.element);
-  constrain(output.output_buffer(), n.value_dim, n.heads, queries, batches);
-  if (!n.returns_lse) return;
+  const Expr sum = mux(dim % gpu_value_lanes + gpu_value_lanes * (dim / (gpu_value_lanes * columns)), features);
+  const Expr mean = choose_bits(!has_bits(s[1], 0), sum / s[1], 0);
+  // The first branch is never taken: no sum of weights is negative. It keeps the query tile's memory alive through the loop over
+  // key blocks, whose back edge Halide 21 ignores when it lets Funcs share memory.
+  const Expr kept = query_tile(dim % tile.padded_head_dim, in_tile, row / tile.queries, head, batch);
+  output(dim, row, head, batch) = gpu_store_as(select(s[1] < 0.f, kept, mean), op.n.element);
+  const Expr batches = arguments.query.dim(3).extent();
+  constrain(output.output_buffer(), op.n.value_dim, op.n.heads, arguments.query_count, batches);
+  if (!op.n.returns_lse) return;
 
   const Tuple of_row = state(in_tile / rows, 0, in_tile % rows, row / tile.queries, head, batch);
-  lse(row, head, batch) = choose_bits(bits_of(of_row[1]) != make_const(UInt(32), 0), of_row[0] * ln_of_2 + log(of_row[1]), minus_infinity_bits);
-  OutputImageParam buffer = lse.output_buffer();
-  buffer.dim(0).set_bounds(0, queries);
-  buffer.dim(1).set_bounds(0, n.heads);
-  buffer.dim(2).set_bounds(0, batches);
+  lse(row, head, batch) = choose_bits(!has_bits(of_row[1], 0), of_row[0] * ln_of_2 + log(of_row[1]), minus_infinity_bits);
+  lse.output_buffer().dim(0).set_bounds(0, arguments.query_count);
+  lse.output_buffer().dim(1).set_bounds(0, op.n.heads);
+  lse.output_buffer().dim(2).set_bounds(0, batches);
 }
 
-void gpu_attention::trim_steps(const operator_description &op) {
-  const numbers &n = op.n;
-  Expr first_query = Internal::Variable::make(Int(32), gpu_query_block_name) * tile.queries;
-  Expr last_query = min(first_query + tile.queries, queries) - 1;
-  Expr first_key = 0, end_key = keys;
-  if (n.key_lengths) end_key = min(end_key, Internal::Variable::make(Int(32), gpu_key_length_name));
-  if (n.causal != causal_alignment::off) end_key = min(end_key, last_query + shift + 1);
-  if (n.window.kind != setting::off) first_key = max(first_key, first_query + shift - window);
-  first_step = first_key / tile.keys;
-  end_step = (max(end_key, 0) + tile.keys - 1) / tile.keys;
+void gpu_attention::find_needed_steps(const operator_description &op) {
+  const Expr first_query = placeholder(key_steps::block) * tile.queries, last_query = min(first_query + tile.queries, arguments.query_count) - 1;
+  const Expr of_batch = placeholder(key_steps::batch), first_key = placeholder(key_steps::step) * tile.keys;
+  const key_limits limits = limits_of(op, arguments, first_query, last_query, of_batch);
+  const Expr tile_kind = classify_tile(op, arguments, first_query, last_query, first_key, tile.keys, placeholder(key_steps::head), of_batch);
+  key_length_variable lengths(arguments);
+  needed.first = lengths.mutate(limits.begin / tile.keys);
+  needed.end = lengths.mutate((limits.end + tile.keys - 1) / tile.keys);
+  needed.is_empty = op.mask_functions.empty() ? Internal::const_false() : lengths.mutate(tile_kind == static_cast<int>(empty_tile));
+  if (lengths.reads_tensor) needed.is_empty = Internal::const_false();
 }
 
 } // namespace attune

@@ -6,9 +6,8 @@
 // Tiles are interleaved over the threads: thread (x, y) of a block of `columns` x `rows` threads owns the queries
 // query_row * rows + y and, in the scores, the keys key_column * columns + x of its tile.
 #pragma once
-#include "dsl/pipeline/operator_description.hpp"
+#include "dsl/pipeline/call_arguments.hpp"
 #include "dsl/targets.hpp"
-#include <map>
 #include <vector>
 
 namespace attune {
@@ -29,21 +28,21 @@ struct gpu_tile {
 /// Value features that lie next to each other in one thread: one 16-byte load from shared memory.
 inline constexpr int gpu_value_lanes = 4;
 
-/// Names that stand for what only the lowered kernel knows: the trimmed key loop is written with them.
-inline constexpr const char *gpu_query_block_name = "attune_query_block";
-inline constexpr const char *gpu_key_length_name = "attune_key_length";
+/// Which blocks of keys a tile of queries needs, for the pass that cuts the lowered loop over key blocks. Written with these
+/// variables, since only the lowered kernel knows what they are.
+struct key_steps {
+  static constexpr const char *block = "attune_query_block", *step = "attune_key_block", *head = "attune_head", *batch = "attune_batch",
+                              *key_length = "attune_key_length"; ///< key_lengths[batch]
+  Halide::Expr first, end; ///< by causal, window and lengths: [first, end)
+  Halide::Expr is_empty;   ///< the mask lets no query of the tile attend to any key of the step; false where the mask reads a tensor
+};
 
 /// The Funcs of one operator, unscheduled. Axes innermost first.
 struct gpu_attention {
   gpu_attention(const operator_description &, const target_info &, const gpu_tile &);
 
   gpu_tile tile;
-  Halide::ImageParam query, key, value;      ///< [batch, head, length, dim] as (dim, length, head, batch); any outer strides
-  std::vector<Halide::ImageParam> inputs;    ///< the spec's own inputs, axes reversed
-  Halide::ImageParam key_lengths;            ///< (batch), defined only for specs with key lengths
-  Halide::Param<float> scale_at_call{"scale"}, softcap_at_call{"softcap"};
-  Halide::Param<std::int32_t> window_at_call{"window"};
-  std::vector<Halide::Argument> arguments;   ///< what is read, in the order of runtime/artefact.hpp
+  call_arguments arguments;
 
   Halide::Var dim{"dim"}, row{"row"}, head{"head"}, batch{"batch"}; ///< of the tensors: feature, query, head, batch
   Halide::Var block{"block"}, step{"step"};                         ///< tile of queries, block of keys
@@ -60,20 +59,18 @@ struct gpu_attention {
   Halide::Func output{"output"}, lse{"lse"};                        ///< lse is defined only if the spec returns it
   Halide::RDom head_dims, thread_columns, thread_key_columns, block_keys, steps;
 
-  /// Key blocks that a tile of queries needs: [first, end), in the placeholder names above.
-  Halide::Expr first_step, end_step;
+  key_steps needed;
   std::vector<Halide::Func> results() const;
 
 private:
-  void read_arguments(const operator_description &);
+  void constrain_buffers(const operator_description &);
   void stage_tiles(const operator_description &, const target_info &);
   void scores(const operator_description &);
-  void softmax_and_sum(const operator_description &, const target_info &);
-  void results_of_state(const operator_description &, const target_info &);
-  void trim_steps(const operator_description &);
-
-  Halide::Expr scale, softcap, window;       ///< window clipped so that sums with it cannot overflow
-  Halide::Expr batches, queries, keys, shift; ///< extents; a query's position is its index plus shift
+  void softmax_of_block(const operator_description &, const target_info &);
+  void weighted_sum(const operator_description &);
+  void running_state(const target_info &);
+  void results_of_state(const operator_description &);
+  void find_needed_steps(const operator_description &);
 };
 
 } // namespace attune

@@ -1,5 +1,6 @@
 #include "dsl/pipeline/mask.hpp"
 #include "dsl/pipeline/element.hpp"
+#include <algorithm>
 #include <stdexcept>
 
 namespace attune {
@@ -14,8 +15,10 @@ Expr diagonal(const operator_description &op, const call_arguments &args, Expr q
   return from_the_end ? query + (args.key_count - args.query_count) : query;
 }
 
+/// Never so large that a position minus a window overflows.
 Expr window_of(const operator_description &op, const call_arguments &args) {
-  return op.n.window.kind == setting::at_call ? Expr(args.window) : Expr(static_cast<int>(op.n.window.value));
+  constexpr int largest = 1 << 30;
+  return op.n.window.kind == setting::at_call ? min(args.window, largest) : Expr(static_cast<int>(std::min<double>(op.n.window.value, largest)));
 }
 } // namespace
 

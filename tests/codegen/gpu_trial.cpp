@@ -174,10 +174,14 @@ answer on_opencl::run(const arguments &a) {
     for (int b = 0; b < a.batches; ++b) lengths.values[b] = a.key_lengths[b];
     read.push_back(stored(lengths, element_type::i32));
   }
-  for (std::size_t i = 0; i < read.size(); ++i) made.tensors[i].set(read[i]);
-  made.scale.set(static_cast<float>(a.scale));
-  made.softcap.set(static_cast<float>(a.softcap));
-  made.window.set(a.window);
+  call_arguments &to = made.arguments;
+  std::vector<Halide::ImageParam> tensors{to.query, to.key, to.value};
+  tensors.insert(tensors.end(), to.inputs.begin(), to.inputs.end());
+  if (n.key_lengths) tensors.push_back(to.key_lengths);
+  for (std::size_t i = 0; i < read.size(); ++i) tensors[i].set(read[i]);
+  to.scale.set(static_cast<float>(a.scale));
+  to.softcap.set(static_cast<float>(a.softcap));
+  to.window.set(a.window);
 
   dense unwritten({a.batches, n.heads, a.queries, n.value_dim}), unwritten_lse({a.batches, n.heads, a.queries});
   for (dense *d : {&unwritten, &unwritten_lse})
