@@ -7,15 +7,11 @@
 
 namespace attune::language {
 
-/// The flat type of a spec struct: attune::numbers and the lists of inputs and functions. `invalid` after a mistake.
-template <class Spec> constexpr auto spec_of() {
-  if constexpr (requires { Spec::spec.heads; }) return Spec::spec;
-  else return invalid{};
-}
-
 namespace rules {
-template <class Spec> inline constexpr bool has_whole_spec = requires { Spec::spec.heads; };
+/// Whether a value is a whole spec, or `invalid`, of which all has been said.
+template <class Written> inline constexpr bool whole_spec = std::is_base_of_v<numbers, Written>;
 } // namespace rules
+
 template <class Tag, element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::input<Tag>, E, A...>) {
   return {short_name<Tag>::value, tensor_role::input, E, sizeof...(A), {A...}};
 }

@@ -37,12 +37,11 @@ template <class Inputs, class... F> void add_mask_functions(reference_operator &
 
 /// The operator that a spec struct describes, for evaluation in double precision.
 template <class Spec> reference_operator refer() {
-  static_assert(language::rules::has_whole_spec<Spec>,
-                "a spec struct has `static constexpr auto spec = operands(...) | ... | weighted_sum(...);`, with every stage up to that one");
-  constexpr auto spec = language::spec_of<Spec>();
+  constexpr auto spec = Spec::spec;
   using flat = std::remove_const_t<decltype(spec)>;
+  static_assert(language::rules::whole_spec<flat>, "a spec ends with weighted_sum(...), or with project_out(...) after that");
   reference_operator op;
-  if constexpr (!std::is_same_v<flat, language::invalid>) {
+  if constexpr (requires { typename flat::inputs; }) {
     using inputs = typename flat::inputs;
     op.name = spec_name<Spec>();
     op.n = spec;

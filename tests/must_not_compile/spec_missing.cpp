@@ -1,5 +1,5 @@
 // A struct that is no spec.
-// expect: a spec struct has `static constexpr auto spec = operands\(...\) \| ... \| weighted_sum\(...\);`
+// expect: spec
 #include "dsl/reference/refer.hpp"
 using namespace attune;
 

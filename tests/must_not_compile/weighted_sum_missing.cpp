@@ -1,5 +1,5 @@
 // A chain that ends with weights.
-// expect: a spec struct has `static constexpr auto spec = operands\(...\) \| ... \| weighted_sum\(...\);`
+// expect: a spec ends with weighted_sum\(...\), or with project_out\(...\) after that
 #include "dsl/reference/refer.hpp"
 using namespace attune;
 

@@ -1,0 +1,109 @@
+// What chains collapse to.
+#include "dsl/spec.hpp"
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+namespace {
+using namespace attune;
+
+struct minimal {
+  static constexpr auto spec = operands(heads<6>, head_dim<48>, element<f32>) | softmax() | weighted_sum();
+};
+struct table {};
+struct everything {
+  static constexpr auto spec =
+      operands(layout<bshd>, input<table>(i32, axis::batch, axis::key), element<bf16>, value_dim<40>, head_dim<24>, kv_heads<2>, heads<8>)
+    | scores(softcap<61, 2>, scale<3>, [](auto s, auto) { return s; })
+    | mask(additive<bf16, axis::head, axis::key>, causal<align::top_left>, sliding_window<0>, key_lengths, boolean<axis::query, axis::key>,
+           [](auto at) { return at.key >= 0; }, [](auto) { return true; })
+    | softmax(empty_rows<empty_row_policy::error>)
+    | weighted_sum(masked_values<anything>, returns<weights, lse>);
+};
+struct at_call {
+  static constexpr auto spec = operands(heads<1>, head_dim<8>, element<f16>) | scores(scale<runtime>, softcap<runtime>) |
+                               mask(causal<align::bottom_right>, sliding_window<runtime>) | softmax() | weighted_sum();
+};
+struct self_layer {
+  static constexpr auto spec = project(model_dim<96>, heads<3>, head_dim<32>, element<f32>, bias) | mask(causal<>) | softmax() |
+                               weighted_sum() | project_out(model_dim<64>);
+};
+struct cross_layer {
+  static constexpr auto spec = project(cross_attention, context_dim<20>, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() |
+                               weighted_sum() | project_out(bias);
+};
+struct cross_without_context_dim {
+  static constexpr auto spec = project(cross_attention, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() | weighted_sum();
+};
+
+template <class Spec> std::vector<input_declaration> inputs_of() {
+  return language::declarations_of(typename std::remove_const_t<decltype(Spec::spec)>::inputs{});
+}
+} // namespace
+
+TEST_CASE("defaults are filled in") {
+  constexpr numbers n = minimal::spec;
+  CHECK(n.source == source_kind::operands);
+  CHECK(n.element == element_type::f32);
+  CHECK((n.heads == 6 && n.kv_heads == 6 && n.head_dim == 48 && n.value_dim == 48));
+  CHECK((n.model_dim == 0 && n.context_dim == 0 && n.output_dim == 0));
+  CHECK((n.scale.kind == setting::fixed && n.scale.value == static_cast<double>(1 / std::sqrt(48.0L))));
+  CHECK((n.softcap.kind == setting::off && n.window.kind == setting::off));
+  CHECK(n.causal == causal_alignment::off);
+  CHECK_FALSE((n.key_lengths || n.same_extents || n.returns_lse || n.returns_weights || n.projection_bias || n.output_bias));
+  CHECK(n.empty_rows == empty_row_policy::zero);
+  CHECK(n.masked_values == masked_value_policy::finite);
+  CHECK(n.layout == tensor_layout::bhsd);
+  CHECK(inputs_of<minimal>().empty());
+}
+
+TEST_CASE("every property arrives, whatever the order") {
+  constexpr numbers n = everything::spec;
+  CHECK(n.element == element_type::bf16);
+  CHECK((n.heads == 8 && n.kv_heads == 2 && n.head_dim == 24 && n.value_dim == 40));
+  CHECK((n.scale.kind == setting::fixed && n.scale.value == 3));
+  CHECK((n.softcap.kind == setting::fixed && n.softcap.value == 30.5));
+  CHECK(n.causal == causal_alignment::top_left);
+  CHECK((n.window.kind == setting::fixed && n.window.value == 0));
+  CHECK((n.key_lengths && n.returns_lse && n.returns_weights));
+  CHECK(n.empty_rows == empty_row_policy::error);
+  CHECK(n.masked_values == masked_value_policy::anything);
+  CHECK(n.layout == tensor_layout::bshd);
+}
+
+TEST_CASE("inputs come in the order written: the user's, then mask tensors") {
+  const auto inputs = inputs_of<everything>();
+  REQUIRE(inputs.size() == 3);
+  CHECK(std::strcmp(inputs[0].name, "table") == 0);
+  CHECK((inputs[0].role == tensor_role::input && inputs[0].element == element_type::i32 && inputs[0].rank == 2));
+  CHECK((inputs[0].axes[0] == axis_name::batch && inputs[0].axes[1] == axis_name::key));
+  CHECK((inputs[1].role == tensor_role::additive_mask && inputs[1].element == element_type::bf16 && inputs[1].rank == 2));
+  CHECK((inputs[1].axes[0] == axis_name::head && inputs[1].axes[1] == axis_name::key));
+  CHECK((inputs[2].role == tensor_role::boolean_mask && inputs[2].element == element_type::boolean && inputs[2].rank == 2));
+}
+
+TEST_CASE("numbers can be left to the call") {
+  constexpr numbers n = at_call::spec;
+  CHECK((n.scale.kind == setting::at_call && n.softcap.kind == setting::at_call && n.window.kind == setting::at_call));
+  CHECK(n.element == element_type::f16);
+  CHECK(signature_of(n, nullptr, 0).number_count == 3);
+}
+
+TEST_CASE("projections") {
+  constexpr numbers self = self_layer::spec;
+  CHECK((self.source == source_kind::projection && self.model_dim == 96 && self.context_dim == 0 && self.output_dim == 64));
+  CHECK((self.projection_bias && !self.output_bias && self.same_extents));
+  CHECK(self.causal == causal_alignment::diagonal);
+  constexpr numbers cross = cross_layer::spec;
+  CHECK((cross.source == source_kind::cross_projection && cross.context_dim == 20 && cross.output_dim == 96));
+  CHECK((!cross.projection_bias && cross.output_bias && !cross.same_extents));
+  constexpr numbers plain = cross_without_context_dim::spec;
+  CHECK((plain.context_dim == 96 && plain.output_dim == 0));
+}
+
+TEST_CASE("the scale is the correctly rounded 1 / sqrt(head_dim)") {
+  for (int d = 1; d <= 4096; ++d) {
+    const double exact = static_cast<double>(1 / std::sqrt(static_cast<long double>(d)));
+    REQUIRE(language::reciprocal_root(d) == exact);
+  }
+}

@@ -1,0 +1,119 @@
+// One function, read three ways: with doubles, with Halide expressions, and on trial.
+#include "dsl/pipeline/describe.hpp"
+#include "dsl/reference/refer.hpp"
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace {
+using namespace attune;
+
+struct slope {};
+struct document {};
+struct functions {
+  static constexpr auto spec =
+      operands(heads<3>, head_dim<8>, element<f32>, input<slope>(f32, axis::head), input<document>(i32, axis::batch, axis::key))
+    | scores([](auto s, auto at) { return s - at(slope{}, at.head) * (at.query - at.key); },
+             [](auto s, auto at) { return select(at.query == at.key, s * 0.5, 2 * s); },
+             [](auto s, auto) { return tanh(s / 3) + exp(-abs(s)); },
+             [](auto s, auto at) { return s + (at.key - 5) / 2 + (at.query - at.key) % 3; },
+             [](auto s, auto at) { return max(min(s, 1.0), -at.head) + at.query / -2; },
+             [](auto s, auto at) { return s * (at.query > at.key) + 1; },
+             [](auto s, auto at) { return s / (1 + at.key) - at.key / (at.query - at.query); },
+             [](auto, auto) { return 0.25; })
+    | mask([](auto at) { return at.query - at.key < 4 && !(at.key == 2); },
+           [](auto at) { return at.query / 4 == at.key / 4 || at.key % 5 != 1; },
+           [](auto at) { return at(document{}, at.batch, at.query) == at(document{}, at.batch, at.key); },
+           [](auto at) { return select(at.head == 1, at.key >= 3, at.key <= at.query); },
+           [](auto at) { return at(document{}, at.batch, at.key) / 2 > 0; },
+           [](auto) { return true; })
+    | softmax()
+    | weighted_sum();
+};
+
+constexpr int extent = 13;
+double input_value(int input, std::int64_t i, std::int64_t j) { return input == 0 ? 0.25 * double(i + 1) : double(i + j / 3); }
+const scalar_reader read_scalar = [](int input, const std::vector<std::int64_t> &at) {
+  return input_value(input, at[0], at.size() > 1 ? at[1] : 0);
+};
+const input_reader read_expr = [](int input, const std::vector<Halide::Expr> &at) -> Halide::Expr {
+  if (input == 0) return 0.25f * (at[0] + 1);
+  return at[0] + at[1] / 3;
+};
+double score_at(int head, int query, int key) { return 0.375 * query - 0.5 * key + head; }
+
+/// The values of an expression over head, query and key.
+struct grid {
+  Halide::Var head, query, key;
+  position_expr at() const { return {1, head, query, key}; }
+  Halide::Buffer<float> values(const Halide::Expr &e) const {
+    Halide::Func f;
+    f(key, query, head) = Halide::cast<float>(e);
+    return f.realize({extent, extent, 3});
+  }
+};
+template <class Check> void each_position(Check check) {
+  for (int head = 0; head < 3; ++head)
+    for (int query = 0; query < extent; ++query)
+      for (int key = 0; key < extent; ++key) check(head, query, key);
+}
+} // namespace
+
+TEST_CASE("score functions agree in double and in f32") {
+  const reference_operator scalar = refer<functions>();
+  const operator_description symbolic = describe<functions>();
+  REQUIRE(scalar.score_functions.size() == 8);
+  REQUIRE(symbolic.score_functions.size() == 8);
+  const grid g;
+  const Halide::Expr score = 0.375f * g.query - 0.5f * g.key + g.head;
+  for (std::size_t f = 0; f < scalar.score_functions.size(); ++f) {
+    const Halide::Expr e = symbolic.score_functions[f](score, g.at(), read_expr);
+    CHECK(e.type() == Halide::Float(32));
+    const Halide::Buffer<float> values = g.values(e);
+    each_position([&](int head, int query, int key) {
+      const double expected = scalar.score_functions[f](score_at(head, query, key), {1, head, query, key}, read_scalar);
+      INFO("function " << f << " at head " << head << ", query " << query << ", key " << key);
+      CHECK(std::abs(values(key, query, head) - expected) <= 1e-6 * (1 + std::abs(expected)));
+    });
+  }
+}
+
+TEST_CASE("mask functions agree exactly") {
+  const reference_operator scalar = refer<functions>();
+  const operator_description symbolic = describe<functions>();
+  REQUIRE(scalar.mask_functions.size() == 6);
+  REQUIRE(symbolic.mask_functions.size() == 6);
+  const grid g;
+  for (std::size_t f = 0; f < scalar.mask_functions.size(); ++f) {
+    const Halide::Expr e = symbolic.mask_functions[f](g.at(), read_expr);
+    CHECK(e.type().is_bool());
+    const Halide::Buffer<float> values = g.values(e);
+    each_position([&](int head, int query, int key) {
+      INFO("function " << f << " at head " << head << ", query " << query << ", key " << key);
+      CHECK((values(key, query, head) != 0) == scalar.mask_functions[f]({1, head, query, key}, read_scalar));
+    });
+  }
+}
+
+TEST_CASE("whole numbers divide as Halide's: the remainder is never negative, and dividing by zero gives zero") {
+  Halide::Var a, b;
+  Halide::Func divided, rest;
+  divided(a, b) = (a - 10) / (b - 4);
+  rest(a, b) = (a - 10) % (b - 4);
+  const Halide::Buffer<int> quotients = divided.realize({21, 9}), rests = rest.realize({21, 9});
+  for (int i = 0; i < 21; ++i)
+    for (int j = 0; j < 9; ++j) {
+      CHECK(language::quotient(std::int64_t(i - 10), std::int64_t(j - 4)) == quotients(i, j));
+      CHECK(language::remainder(std::int64_t(i - 10), std::int64_t(j - 4)) == rests(i, j));
+    }
+}
+
+TEST_CASE("on trial only kinds are known") {
+  using language::kind, language::trial_number, language::trial_traits;
+  constexpr language::position<trial_number, language::read_anything> at{};
+  constexpr trial_number s;
+  STATIC_REQUIRE(trial_traits<decltype(s * 0.5 + at.query % 2)>::of_kind == kind::number);
+  STATIC_REQUIRE(trial_traits<decltype(at.query < at.key || true)>::of_kind == kind::condition);
+  STATIC_REQUIRE(trial_traits<decltype(select(at.key == 0, s, 0.5))>::of_kind == kind::number);
+  STATIC_REQUIRE(trial_traits<decltype(select(at.key == 0, at.key < 1, false))>::of_kind == kind::condition);
+  STATIC_REQUIRE(trial_traits<decltype(max(exp(s), tanh(-s)))>::of_kind == kind::number);
+}
