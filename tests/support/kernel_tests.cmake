@@ -1,5 +1,4 @@
 # Tests of emitted libraries: what a library holds, as C++, and one ctest test for each spec and target.
-include_guard(GLOBAL)
 set(ATTUNE_TEST_SUPPORT ${CMAKE_CURRENT_LIST_DIR})
 set(ATTUNE_NOT_RUN 77) # exit status of a test whose target cannot run here
 
@@ -24,6 +23,7 @@ endfunction()
 set(ATTUNE_TESTED ${CMAKE_BINARY_DIR}/tests/under_test)
 function(attune_list_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SPECS")
+  set_property(GLOBAL PROPERTY ATTUNE_SPECS_OF_${library} "${arg_SPECS}") # for the tests of other folders
   set(includes "")
   set(rows "")
   foreach(header IN LISTS arg_HEADERS)
