@@ -42,8 +42,8 @@ int run(const arguments &a) {
   const auto start = std::chrono::steady_clock::now();
   const matrix embeddings = encode(weights, *attention, batch);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  fmt::print("{}\n{} sentences of up to {} tokens took {:.0f} ms; the attention layers ran in {} on {}.\n",
-             describe_similarity(sentences, embeddings), batch.sentences, batch.tokens, spent.count(), a.element, attention->target());
+  fmt::print("{}\n{} sentence{} of up to {} tokens took {:.0f} ms; the attention layers ran in {} on {}.\n",
+             describe_similarity(sentences, embeddings), batch.sentences, batch.sentences == 1 ? "" : "s", batch.tokens, spent.count(), a.element, attention->target());
   return 0;
 }
 

@@ -1,5 +1,4 @@
 // The readers of .npy and .safetensors files: good files, and damaged ones, each of which gives one clear sentence.
-#define CATCH_CONFIG_MAIN
 #include "common/npy.hpp"
 #include "common/safetensors.hpp"
 #include <catch2/catch.hpp>
