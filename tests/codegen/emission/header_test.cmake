@@ -1,0 +1,22 @@
+# An emitted header is C++17 without warnings, and brings neither Boost nor Halide nor the spec itself with it.
+#   FOLDER (of the library), INCLUDE (Attune's sources), CXX
+file(WRITE ${FOLDER}/header_test.cpp [[
+#include "emission_first/both.hpp"
+#include "emission_first/only_first.hpp"
+#include "runtime/kernel.hpp"
+static_assert(attune::artefact<sample::both>::n.heads == 2);
+static_assert(attune::artefact<sample::both>::call.tensor_count == 4);
+static_assert(attune::artefact<sample::nested::only_first>::n.head_dim == 32);
+const attune::artefact_info &info() { return attune::artefact<sample::both>::info(); }
+]])
+set(compile ${CXX} -std=c++17 -I${FOLDER}/include -I${INCLUDE} ${FOLDER}/header_test.cpp)
+execute_process(COMMAND ${compile} -fsyntax-only -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -pedantic -Werror
+                RESULT_VARIABLE failed ERROR_VARIABLE text)
+if(failed)
+  message(FATAL_ERROR "the emitted header does not compile as C++17 without warnings:\n${text}")
+endif()
+execute_process(COMMAND ${compile} -M OUTPUT_VARIABLE files COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^ \n]*(boost|[Hh]alide|dsl/spec|emission/specs)[^ \n]*" strangers "${files}")
+if(strangers)
+  message(FATAL_ERROR "a file that calls a kernel must not see ${strangers}")
+endif()

@@ -1,0 +1,77 @@
+// Every field of a manifest, as other programs read it.
+#include "dsl/pipeline/describe.hpp"
+#include "generated/emitter.hpp"
+#include "generated/files.hpp"
+#include "schedules/build.hpp"
+#include "tests/codegen/emission/folder.hpp"
+#include "tests/codegen/emission/specs.hpp"
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace attune;
+
+namespace {
+nlohmann::json manifest_of(const own_folder &folder, const std::string &name) { return nlohmann::json::parse(text_of(folder.path / name)); }
+} // namespace
+
+TEST_CASE("the manifest of an emitted object") {
+  const own_folder folder;
+  const operator_description spec = describe<sample::nested::only_first>();
+  const target_info &target = info_of(target_id::avx2);
+  emit({spec, target, "test", folder.path, {}});
+  const auto m = manifest_of(folder, "only_first.avx2.json");
+  const schedule_point point = choose_schedule(spec, target);
+
+  CHECK(m.at("schema") == 1);
+  CHECK(m.at("status") == "emitted");
+  CHECK(m.at("spec") == "sample::nested::only_first");
+  CHECK(m.at("canonical_text") == canonical_text(spec));
+  CHECK(m.at("hash") == spec_hash(spec));
+  CHECK(m.at("target") == "avx2");
+  CHECK(Halide::Target(m.at("halide_target").get<std::string>()) == halide_target(target));
+  CHECK(m.at("schedule").at("family") == point.family);
+  CHECK(m.at("schedule").at("text") == point.text());
+  CHECK(m.at("schedule").at("origin") == point.origin);
+  CHECK(m.at("schedule").at("parameters").size() == point.parameters.size());
+  for (const auto &[name, value] : point.parameters) CHECK(m.at("schedule").at("parameters").at(name) == value);
+  CHECK(m.at("panel_lanes") == 0);
+  CHECK(m.at("symbols").at("run") == "attune_test_sample_nested_only_first_avx2_argv");
+  CHECK(m.at("symbols").at("pack") == "");
+  CHECK(m.at("object") == "only_first.avx2.o");
+  CHECK(m.at("bytes") == std::filesystem::file_size(folder.path / "only_first.avx2.o"));
+  CHECK(m.at("compile_seconds") > 0);
+  CHECK(m.at("fingerprint").get<std::string>().size() == 16);
+  CHECK(m.at("versions").at("attune") == "0.1.0");
+  CHECK(m.at("versions").at("halide") == "21.0.0");
+  CHECK(m.at("versions").at("llvm") == "21.1");
+  CHECK(m.at("versions").at("generator").get<std::string>().size() == 16);
+}
+
+TEST_CASE("a manifest reads back as it was written") {
+  const own_folder folder;
+  manifest m;
+  m.spec = "app::gpt2", m.canonical_text = "two\nlines", m.hash = "00ff", m.target = "neon", m.halide_target = "arm-64-linux";
+  m.schedule = {"chunk", {{"query_tile", 16}, {"key_chunk", 512}}, "pinned"};
+  m.panel_lanes = 16, m.run = "r", m.pack = "p", m.object = "o", m.bytes = 7, m.compile_seconds = 0.25, m.fingerprint = "12";
+  m.attune_version = "a", m.halide_version = "h", m.llvm_version = "l", m.generator = "g";
+  write(m, folder.path / "m.json");
+  const auto back = read_manifest(folder.path / "m.json");
+  REQUIRE(back);
+  write(*back, folder.path / "again.json");
+  CHECK(text_of(folder.path / "m.json") == text_of(folder.path / "again.json"));
+  CHECK(back->schedule.text() == "chunk query_tile=16 key_chunk=512");
+
+  m.refused = "too wide";
+  write(m, folder.path / "refused.json");
+  CHECK(read_manifest(folder.path / "refused.json")->refused == "too wide");
+  CHECK(manifest_of(folder, "refused.json").at("status") == "refused");
+}
+
+TEST_CASE("what is no manifest of this version is no manifest") {
+  const own_folder folder;
+  CHECK_FALSE(read_manifest(folder.path / "none.json"));
+  write_if_different(folder.path / "broken.json", "{\"schema\": 1, ");
+  CHECK_FALSE(read_manifest(folder.path / "broken.json"));
+  write_if_different(folder.path / "later.json", "{\"schema\": 2}");
+  CHECK_FALSE(read_manifest(folder.path / "later.json"));
+}

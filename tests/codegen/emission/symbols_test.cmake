@@ -1,0 +1,32 @@
+# The packaged kernels of a library show the listed symbols and need nothing of Halide.
+#   KERNELS, VISIBLE (the list), NM; with CXX and RUNTIME they are linked too, and may need libc and the C++ runtime only.
+function(symbols_of result)
+  execute_process(COMMAND ${NM} ${ARGN} ${KERNELS} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^ \n]+\n" names "${text}")
+  list(TRANSFORM names STRIP)
+  list(SORT names)
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+symbols_of(defined --defined-only --extern-only)
+file(STRINGS ${VISIBLE} visible)
+list(SORT visible)
+if(NOT defined STREQUAL visible)
+  message(FATAL_ERROR "global symbols of ${KERNELS}\n  expected ${visible}\n  got      ${defined}")
+endif()
+
+symbols_of(undefined --undefined-only)
+list(FILTER undefined INCLUDE REGEX "^halide_|Halide")
+if(undefined)
+  message(FATAL_ERROR "${KERNELS} needs symbols of a Halide runtime that it should hold itself: ${undefined}")
+endif()
+
+if(CXX)
+  execute_process(COMMAND ${CXX} -shared -o ${WORK}.so ${KERNELS} ${RUNTIME} -Wl,-z,defs COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${READELF} -d ${WORK}.so OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "NEEDED[^\n]*\\[[^]]*\\]" needed "${text}")
+  list(FILTER needed EXCLUDE REGEX "\\[(libc|libm|libstdc\\+\\+|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\\.so")
+  if(needed)
+    message(FATAL_ERROR "a library of these kernels needs more than libc and the C++ runtime: ${needed}")
+  endif()
+endif()
