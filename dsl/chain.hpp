@@ -82,7 +82,8 @@ constexpr auto operator|(flat_spec<Source, Same, T...> spec, stage<project_out_s
 // ---- the overloads for mistakes
 
 template <class Source, class Last, bool SameExtents, class Inputs, class Next, bool UnalignedCausal, class Functions>
-constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs> &, const stage_facts<Next, UnalignedCausal, Functions> &) {
+constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs> &,
+                            const stage_facts<Next, UnalignedCausal, Functions> &) {
   static_assert(rules::only_one_of<Next, Last>, "two stages of one kind: keep one of them");
   static_assert(rules::comes_after<Next, Last>,
                 "stages out of order; the order is operands or project | scores | mask | softmax | weighted_sum | project_out");
@@ -94,14 +95,18 @@ constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs>
                   "query and key extents can differ here, so causal must say how they align: causal<align::bottom_right> or "
                   "causal<align::top_left>; or say that they are equal: operands(self_attention, ...)");
     using check = functions_check<Next, Inputs, Functions>;
-    static_assert(rules::declared_input<typename undeclared_in<typename check::problem>::type>,
-                  "a function reads an input that the spec does not declare: add input<tag>(element, axes...) to the first stage");
+    static_assert(
+        rules::declared_input<typename undeclared_in<typename check::problem>::type>,
+        "a function reads an input that the spec does not declare: add input<tag>(element, axes...) to the first stage");
     using miscount = miscount_in<typename check::problem>;
     static_assert(rules::one_index_per_axis<typename miscount::tag, typename miscount::axes, typename miscount::indices>,
                   "at(tag{}, indices...) takes one index for each axis of the input, in the order declared");
     if constexpr (Next::functions == takes_functions::of_score)
-      static_assert(rules::returns_a_score<typename check::wrong_kind>, "a score function returns a score: a number, not a condition, not nothing");
-    else static_assert(rules::returns_a_condition<typename check::wrong_kind>, "a mask function returns a condition, such as at.key <= at.query");
+      static_assert(rules::returns_a_score<typename check::wrong_kind>,
+                    "a score function returns a score: a number, not a condition, not nothing");
+    else
+      static_assert(rules::returns_a_condition<typename check::wrong_kind>,
+                    "a mask function returns a condition, such as at.key <= at.query");
   }
   return {};
 }
@@ -112,7 +117,8 @@ constexpr invalid operator|(const stage_facts<First, A, F> &, const stage_facts<
 }
 template <class S1, class L1, bool X1, class I1, class S2, class L2, bool X2, class I2>
 constexpr invalid operator|(const chain_facts<S1, L1, X1, I1> &, const chain_facts<S2, L2, X2, I2> &) {
-  static_assert(rules::comes_after<S2, L1> && rules::only_one_of<S2, L1>, "operands(...) or project(...) stands once, at the start of a spec");
+  static_assert(rules::comes_after<S2, L1> && rules::only_one_of<S2, L1>,
+                "operands(...) or project(...) stands once, at the start of a spec");
   return {};
 }
 template <class First, bool A, class F, class S2, class L2, bool X2, class I2>

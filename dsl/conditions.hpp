@@ -3,6 +3,7 @@
 #pragma once
 #include "dsl/lists.hpp"
 #include "dsl/properties.hpp"
+#include "dsl/spec_name.hpp"
 #include "dsl/trial.hpp"
 
 namespace attune::language {
@@ -54,7 +55,25 @@ template <auto E, auto... A> inline constexpr bool has_score_axes<property<key::
 template <class Tag, auto E, auto... A> inline constexpr bool has_score_axes<property<key::input<Tag>, E, A...>> =
     sizeof...(A) > 0 && each_once<A...>();
 template <auto E> inline constexpr bool is_storable<property<key::additive, E>> = true;
-template <auto E, auto... A> inline constexpr bool is_storable<property<key::additive, E, A...>> = is_storable<property<key::element, E>>;
+template <auto E, auto... A> inline constexpr bool is_storable<property<key::additive, E, A...>> =
+    is_storable<property<key::element, E>>;
+
+/// The names of a call's own tensors (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
+template <class Tag> constexpr bool is_free_name() {
+  for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
+                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths"})
+    if (short_name<Tag>::last == taken) return false;
+  return true;
+}
+template <class P> inline constexpr std::string_view input_name = "";
+template <class Tag, auto... V> inline constexpr std::string_view input_name<property<key::input<Tag>, V...>> =
+    short_name<Tag>::last;
+template <class P, class... All> inline constexpr bool has_own_name = true;
+template <class Tag, auto... V, class... All> inline constexpr bool has_own_name<property<key::input<Tag>, V...>, All...> =
+    is_free_name<Tag>() && (0 + ... + int(input_name<All> == short_name<Tag>::last)) == 1;
+
+/// As many inputs as fit beside a call's own tensors (signature.hpp), mask tensors not counted.
+inline constexpr int most_inputs = 6;
 
 // ---- the rules
 
@@ -68,6 +87,8 @@ template <class P> inline constexpr bool element_is_float = std::is_same_v<P, no
 template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
 template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
 template <class P> inline constexpr bool each_axis_once = std::is_same_v<P, none>;
+template <class P> inline constexpr bool name_of_its_own = std::is_same_v<P, none>;
+template <int Inputs> inline constexpr bool few_enough_inputs = Inputs <= most_inputs;
 template <class Key, class Needed> inline constexpr bool property_beside = std::is_same_v<Key, none>;
 template <class KvHeads, class Heads> inline constexpr bool divides = false;
 template <int K, int H> inline constexpr bool divides<property<key::kv_heads, K>, property<key::heads, H>> = H % K == 0;
@@ -76,7 +97,7 @@ template <> inline constexpr bool divides<none, none> = true;
 template <class Form, class T> inline constexpr bool form_takes = std::is_same_v<T, none>;
 template <class F> inline constexpr bool takes_score_and_at = std::is_same_v<F, none>;
 template <class F> inline constexpr bool takes_at = std::is_same_v<F, none>;
-template <class F> inline constexpr bool branches_with_select = std::is_same_v<F, none>;
+template <class F> inline constexpr bool reads_symbols = std::is_same_v<F, none>;
 template <class F> inline constexpr bool returns_a_score = std::is_same_v<F, none>;
 template <class F> inline constexpr bool returns_a_condition = std::is_same_v<F, none>;
 template <class Tag> inline constexpr bool declared_input = std::is_same_v<Tag, none>;

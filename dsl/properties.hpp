@@ -46,6 +46,11 @@ template <tensor_layout L> inline constexpr property<key::layout, L> layout{};
 template <class Tag> struct input_maker {
   template <element_type E, axis_name... A>
   constexpr property<key::input<Tag>, E, A...> operator()(constant<E>, constant<A>...) const { return {}; }
+  template <class... Other> constexpr property<key::input<Tag>, element_type::f32, axis_name::batch> operator()(Other...) const {
+    static_assert(sizeof...(Other) < 0,
+                  "an input is declared as input<tag>(element, axes...), for example input<slope>(f32, axis::head)");
+    return {};
+  }
 };
 template <class Tag> inline constexpr input_maker<Tag> input{};
 
@@ -81,7 +86,7 @@ template <empty_row_policy P> inline constexpr property<key::empty_rows, P> empt
 /// Whether V may hold NaN or infinity at masked keys: finite (no; the default) or anything.
 template <masked_value_policy P> inline constexpr property<key::masked_values, P> masked_values{};
 /// Further outputs: returns<lse>, returns<weights> or returns<lse, weights>.
-template <result... R> inline constexpr property<key::returns, R...> returns{};
+template <result First, result... More> inline constexpr property<key::returns, First, More...> returns{};
 
 } // namespace attune
 
@@ -103,6 +108,9 @@ template <class Key> struct family_of { using type = Key; };
 template <class Tag> struct family_of<key::input<Tag>> { using type = key::inputs; };
 
 template <class Key, class... P> inline constexpr int times = (0 + ... + int(std::is_same_v<Key, typename key_of<P>::type>));
+
+template <class Family, class... P> inline constexpr int times_of_family =
+    (0 + ... + int(std::is_same_v<Family, typename family_of<typename key_of<P>::type>::type>));
 
 /// The number of property Key in the pack, or the fallback.
 template <class Key, int Fallback> constexpr int number_of() { return Fallback; }

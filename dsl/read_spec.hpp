@@ -12,7 +12,8 @@ namespace rules {
 template <class Written> inline constexpr bool whole_spec = std::is_base_of_v<numbers, Written>;
 } // namespace rules
 
-template <class Tag, element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::input<Tag>, E, A...>) {
+template <class Tag, element_type E, axis_name... A>
+constexpr input_declaration declaration_of(property<key::input<Tag>, E, A...>) {
   return {short_name<Tag>::value, tensor_role::input, E, sizeof...(A), {A...}};
 }
 template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::boolean, E, A...>) {

@@ -12,9 +12,12 @@ struct real { double v; };
 struct whole { std::int64_t v; };
 struct truth { bool v; };
 
-template <class T> inline constexpr bool is_scalar = std::is_same_v<T, real> || std::is_same_v<T, whole> || std::is_same_v<T, truth>;
+template <class T> inline constexpr bool is_scalar =
+    std::is_same_v<T, real> || std::is_same_v<T, whole> || std::is_same_v<T, truth>;
+template <class T> inline constexpr bool is_condition = std::is_same_v<T, truth> || std::is_same_v<T, bool>;
 template <class T> concept scalar_value = is_scalar<T> || std::is_arithmetic_v<T>;
-template <class L, class R> concept scalar_pair = scalar_value<L> && scalar_value<R> && (is_scalar<L> || is_scalar<R>);
+/// Of two operands at least one is a scalar; the other may be a C++ number.
+template <class R, class L> concept scalar_beside = scalar_value<L> && scalar_value<R> && (is_scalar<L> || is_scalar<R>);
 
 constexpr double number(real x) { return x.v; }
 constexpr std::int64_t number(whole x) { return x.v; }
@@ -27,6 +30,7 @@ constexpr real wrapped(double x) { return {x}; }
 constexpr whole wrapped(std::int64_t x) { return {x}; }
 /// What two operands become before they meet: double if one is real, else int64.
 template <class L, class R> using common = std::common_type_t<decltype(number(L{})), decltype(number(R{}))>;
+template <class Other, class T> constexpr auto lift(T x) { return common<T, Other>(number(x)); }
 template <class T> constexpr bool holds(T x) { return number(x) != 0; }
 
 constexpr std::int64_t remainder(std::int64_t a, std::int64_t b) {
@@ -38,33 +42,32 @@ constexpr std::int64_t quotient(std::int64_t a, std::int64_t b) { return b == 0 
 constexpr double quotient(double a, double b) { return a / b; }
 inline double remainder(double a, double b) { return a - b * std::floor(a / b); }
 
-template <class L, class R> requires scalar_pair<L, R> constexpr auto operator+(L a, R b) { return wrapped(common<L, R>(number(a)) + common<L, R>(number(b))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr auto operator-(L a, R b) { return wrapped(common<L, R>(number(a)) - common<L, R>(number(b))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr auto operator*(L a, R b) { return wrapped(common<L, R>(number(a)) * common<L, R>(number(b))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr auto operator/(L a, R b) { return wrapped(quotient(common<L, R>(number(a)), common<L, R>(number(b)))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr auto operator%(L a, R b) { return wrapped(remainder(common<L, R>(number(a)), common<L, R>(number(b)))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator<(L a, R b) { return {common<L, R>(number(a)) < common<L, R>(number(b))}; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator>(L a, R b) { return b < a; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator<=(L a, R b) { return {common<L, R>(number(a)) <= common<L, R>(number(b))}; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator>=(L a, R b) { return b <= a; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator==(L a, R b) { return {common<L, R>(number(a)) == common<L, R>(number(b))}; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator!=(L a, R b) { return {!(a == b).v}; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator&&(L a, R b) { return {holds(a) && holds(b)}; }
-template <class L, class R> requires scalar_pair<L, R> constexpr truth operator||(L a, R b) { return {holds(a) || holds(b)}; }
+template <class L, scalar_beside<L> R> constexpr auto operator+(L a, R b) { return wrapped(lift<R>(a) + lift<L>(b)); }
+template <class L, scalar_beside<L> R> constexpr auto operator-(L a, R b) { return wrapped(lift<R>(a) - lift<L>(b)); }
+template <class L, scalar_beside<L> R> constexpr auto operator*(L a, R b) { return wrapped(lift<R>(a) * lift<L>(b)); }
+template <class L, scalar_beside<L> R> constexpr auto operator/(L a, R b) { return wrapped(quotient(lift<R>(a), lift<L>(b))); }
+template <class L, scalar_beside<L> R> constexpr auto operator%(L a, R b) { return wrapped(remainder(lift<R>(a), lift<L>(b))); }
+template <class L, scalar_beside<L> R> constexpr truth operator<(L a, R b) { return {lift<R>(a) < lift<L>(b)}; }
+template <class L, scalar_beside<L> R> constexpr truth operator>(L a, R b) { return b < a; }
+template <class L, scalar_beside<L> R> constexpr truth operator<=(L a, R b) { return {lift<R>(a) <= lift<L>(b)}; }
+template <class L, scalar_beside<L> R> constexpr truth operator>=(L a, R b) { return b <= a; }
+template <class L, scalar_beside<L> R> constexpr truth operator==(L a, R b) { return {lift<R>(a) == lift<L>(b)}; }
+template <class L, scalar_beside<L> R> constexpr truth operator!=(L a, R b) { return {!(a == b).v}; }
+template <class L, scalar_beside<L> R> constexpr truth operator&&(L a, R b) { return {holds(a) && holds(b)}; }
+template <class L, scalar_beside<L> R> constexpr truth operator||(L a, R b) { return {holds(a) || holds(b)}; }
 template <class T> requires is_scalar<T> constexpr truth operator!(T a) { return {!holds(a)}; }
 template <class T> requires is_scalar<T> constexpr auto operator-(T a) { return wrapped(-number(a)); }
 
-template <class L, class R> requires scalar_pair<L, R> constexpr auto min(L a, R b) { return wrapped((b < a).v ? common<L, R>(number(b)) : common<L, R>(number(a))); }
-template <class L, class R> requires scalar_pair<L, R> constexpr auto max(L a, R b) { return wrapped((a < b).v ? common<L, R>(number(b)) : common<L, R>(number(a))); }
+template <class L, scalar_beside<L> R> constexpr auto min(L a, R b) { return wrapped((b < a).v ? lift<L>(b) : lift<R>(a)); }
+template <class L, scalar_beside<L> R> constexpr auto max(L a, R b) { return wrapped((a < b).v ? lift<L>(b) : lift<R>(a)); }
 template <class T> requires is_scalar<T> constexpr auto abs(T a) { return wrapped(number(a) < 0 ? -number(a) : number(a)); }
 template <class T> requires is_scalar<T> real exp(T a) { return {std::exp(static_cast<double>(number(a)))}; }
 template <class T> requires is_scalar<T> real tanh(T a) { return {std::tanh(static_cast<double>(number(a)))}; }
 
 /// Conditions stay a condition, all else becomes a number.
 template <class C, scalar_value L, scalar_value R> requires is_scalar<C> constexpr auto select(C c, L a, R b) {
-  constexpr bool conditions = (std::is_same_v<L, truth> || std::is_same_v<L, bool>) && (std::is_same_v<R, truth> || std::is_same_v<R, bool>);
-  if constexpr (conditions) return truth{holds(c) ? holds(a) : holds(b)};
-  else return wrapped(holds(c) ? common<L, R>(number(a)) : common<L, R>(number(b)));
+  if constexpr (is_condition<L> && is_condition<R>) return truth{holds(c) ? holds(a) : holds(b)};
+  else return wrapped(holds(c) ? lift<R>(a) : lift<L>(b));
 }
 
 } // namespace attune::language

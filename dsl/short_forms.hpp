@@ -36,8 +36,8 @@ template <class Source, class... P> struct short_form_check {
 template <class Source> struct short_form {
   template <class... P> constexpr auto operator()(P...) const {
     using homeless = typename short_form_check<Source, P...>::homeless;
-    static_assert(rules::form_takes<Source, homeless>,
-                  "a short form is made of properties, such as heads<12>, and of functions that capture nothing; this one has no place here");
+    static_assert(rules::form_takes<Source, homeless>, "a short form is made of properties, such as heads<12>, and of functions "
+                                                       "that capture nothing; this one has no place here");
     if constexpr (!rules::form_takes<Source, homeless>) {
       return invalid{};
     } else {

@@ -8,7 +8,8 @@ namespace attune::language {
 
 /// A stateless function object in a stage that takes functions counts as a property; everything else stays as it is.
 template <class Tag, class P> using as_property =
-    std::conditional_t<Tag::functions != takes_functions::no && std::is_class_v<P> && std::is_empty_v<P> && !is_property<P>, function<P>, P>;
+    std::conditional_t<Tag::functions != takes_functions::no && std::is_class_v<P> && std::is_empty_v<P> && !is_property<P>,
+                       function<P>, P>;
 
 /// Whether F, read on trial, is a constant: then it has no branch on a value, and calls nothing that works on plain numbers.
 template <class F> concept constant_of_score =
@@ -44,7 +45,8 @@ template <class Tag, class... P> struct stage_check {
   template <class X> struct is_stranger : std::bool_constant<!is_property<X>> {};
   template <class X> struct is_repeated : std::bool_constant<(times<typename key_of<X>::type, P...> > 1)> {};
   template <class X> struct is_misplaced
-      : std::bool_constant<!is_function<X> && !contains<typename family_of<typename key_of<X>::type>::type, typename Tag::takes> &&
+      : std::bool_constant<!is_function<X> &&
+                           !contains<typename family_of<typename key_of<X>::type>::type, typename Tag::takes> &&
                            !contains<typename key_of<X>::type, typename Tag::needs>> {};
   template <class Key> struct is_absent : std::bool_constant<times<Key, P...> == 0> {};
   template <class X> struct is_alone {
@@ -56,6 +58,8 @@ template <class Tag, class... P> struct stage_check {
   template <class X> struct no_factor : std::bool_constant<!is_factor<X>> {};
   template <class X> struct no_window : std::bool_constant<!is_window<X>> {};
   template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
+
+  template <class X> struct no_name : std::bool_constant<!has_own_name<X, P...>> {};
 
   template <class... Key> static typename first<is_absent, Key...>::type absent_of(types<Key...>);
   template <class Earlier, class Culprit> using unless = std::conditional_t<std::is_same_v<Earlier, none>, Culprit, none>;
@@ -69,12 +73,15 @@ template <class Tag, class... P> struct stage_check {
   using factor = typename first<no_factor, P...>::type;
   using window = typename first<no_window, P...>::type;
   using axes = typename first<no_axes, P...>::type;
+  using nameless = unless<first_culprit<stranger, repeated>, typename first<no_name, P...>::type>;
+  static constexpr int inputs = times_of_family<key::inputs, P...>;
   using alone = unless<first_culprit<stranger, repeated, misplaced>, typename key_of<typename first<is_alone, P...>::type>::type>;
   using missing = typename needs_beside<alone>::type;
 
   static constexpr int heads = number_of<key::heads, 1, P...>();
   static constexpr int kv_heads = number_of<key::kv_heads, heads, P...>();
-  static constexpr bool no_groups = std::is_same_v<first_culprit<stranger, count>, none> && heads % (kv_heads > 0 ? kv_heads : 1) != 0;
+  static constexpr bool no_groups =
+      std::is_same_v<first_culprit<stranger, count>, none> && heads % (kv_heads > 0 ? kv_heads : 1) != 0;
   using group = std::conditional_t<no_groups, property<key::kv_heads, kv_heads>, none>;
   using grouped = std::conditional_t<no_groups, property<key::heads, heads>, none>;
 
@@ -83,8 +90,10 @@ template <class Tag, class... P> struct stage_check {
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  static constexpr bool ok =
-      std::is_same_v<first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group, arity, branch>, none>;
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group, nameless,
+                            arity, branch>;
+  static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
+
   /// A source starts a chain; any other stage waits to be joined to one.
   static constexpr auto make() {
     if constexpr (!ok) return invalid{};
@@ -111,9 +120,14 @@ template <class Tag> struct stage_maker {
     static_assert(rules::element_is_float<typename check::storage>, "the element is f32, f16 or bf16");
     static_assert(rules::positive_factor<typename check::factor>,
                   "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
-    static_assert(rules::not_negative<typename check::window>, "a window counts the keys before the query's own: 0 or more, or runtime");
+    static_assert(rules::not_negative<typename check::window>,
+                  "a window counts the keys before the query's own: 0 or more, or runtime");
     static_assert(rules::each_axis_once<typename check::axes>,
                   "a tensor names each of its axes once; the axes of a mask are batch, head, query and key");
+    static_assert(
+        rules::name_of_its_own<typename check::nameless>,
+        "an input goes by the last part of its tag's name: that must differ from other inputs and from the call's own tensors");
+    static_assert(rules::few_enough_inputs<check::inputs>, "a spec has at most 6 inputs of its own");
     static_assert(rules::property_beside<typename check::alone, typename check::missing>,
                   "this property means something only beside another one: add that one");
     static_assert(rules::divides<typename check::group, typename check::grouped>,
@@ -122,8 +136,9 @@ template <class Tag> struct stage_maker {
                   "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }");
     static_assert(rules::takes_at<typename check::mask_arity>,
                   "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }");
-    static_assert(rules::branches_with_select<typename check::branch>,
-                  "a function branches with select(condition, a, b), not with ?: or if, and calls only exp, tanh, abs, min, max");
+    static_assert(rules::reads_symbols<typename check::branch>,
+                  "a function takes auto, branches with select(condition, a, b), not with ?: or if, "
+                  "and calls only exp, tanh, abs, min, max, without std::");
     return check::make();
   }
 };

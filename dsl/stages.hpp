@@ -104,9 +104,10 @@ template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causa
 template <class First, class... Rest> using last_of = typename decltype((identity<First>{}, ..., identity<Rest>{}))::type;
 
 /// Stages joined so far; the first is operands or project.
-template <class First, class... Rest>
-struct chain : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs> {
-  using facts = chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs>;
+template <class First, class... Rest> struct chain
+    : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs> {
+  using facts =
+      chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs>;
 };
 
 /// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error. For the same

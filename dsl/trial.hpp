@@ -13,8 +13,10 @@ enum class kind { nothing, number, condition, unknown };
 /// A value of which only the kind is known. Problem is none, or the first wrong read of an input on the way to it.
 template <kind Kind, class Problem = none> struct trial {
   constexpr trial() = default;
-  /// Not constexpr on purpose: `?:` and `if` then stop the function from being a constant, which rules::branches_with_select sees.
+  /// Not constexpr on purpose: `?:`, `if` and std::exp then stop the function from being a constant, and that is how
+  /// rules::reads_symbols sees them. (Without conversions, each would be an error of its own with dozens of lines.)
   explicit operator bool() const { return true; }
+  operator double() const { return 0; }
 };
 using trial_number = trial<kind::number>;
 
@@ -24,7 +26,9 @@ template <class Tag, int Axes, int Indices> struct wrong_index_count {};
 
 template <class T> struct trial_traits {
   static constexpr bool is_trial = false;
-  static constexpr kind of_kind = std::is_same_v<T, bool> ? kind::condition : std::is_arithmetic_v<T> ? kind::number : kind::nothing;
+  static constexpr kind of_kind = std::is_same_v<T, bool>   ? kind::condition
+                                  : std::is_arithmetic_v<T> ? kind::number
+                                                            : kind::nothing;
   using problem = none;
 };
 template <kind K, class P> struct trial_traits<trial<K, P>> {
@@ -93,7 +97,8 @@ template <class Read> using trial_position = position<trial_number, Read>;
 /// The type that F returns on trial: as a score function f(score, at), or as a mask function f(at).
 template <class F, class Read> constexpr auto try_function(function<F>, Read) {
   if constexpr (std::is_invocable_v<F, trial_number, trial_position<Read>>) {
-    if constexpr (!std::is_void_v<decltype(F{}(trial_number{}, trial_position<Read>{}))>) return F{}(trial_number{}, trial_position<Read>{});
+    if constexpr (!std::is_void_v<decltype(F{}(trial_number{}, trial_position<Read>{}))>)
+      return F{}(trial_number{}, trial_position<Read>{});
   } else if constexpr (!std::is_void_v<decltype(F{}(trial_position<Read>{}))>) return F{}(trial_position<Read>{});
 }
 

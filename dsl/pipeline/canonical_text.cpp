@@ -53,11 +53,14 @@ void write_source(std::ostream &out, const numbers &n) {
   switch (n.source) {
     case source_kind::operands: out << "operands"; break;
     case source_kind::projection: out << "project model_dim=" << n.model_dim; break;
-    case source_kind::cross_projection: out << "project cross model_dim=" << n.model_dim << " context_dim=" << n.context_dim; break;
+    case source_kind::cross_projection:
+      out << "project cross model_dim=" << n.model_dim << " context_dim=" << n.context_dim;
+      break;
   }
   if (is_projected(n)) out << " bias=" << (n.projection_bias ? "yes" : "no");
   out << " heads=" << n.heads << " kv_heads=" << n.kv_heads << " head_dim=" << n.head_dim << " value_dim=" << n.value_dim
-      << " element=" << name_of(n.element) << " extents=" << (n.same_extents ? "same" : "free") << " layout=" << name_of(n.layout) << '\n';
+      << " element=" << name_of(n.element) << " extents=" << (n.same_extents ? "same" : "free")
+      << " layout=" << name_of(n.layout) << '\n';
 }
 
 void write_inputs(std::ostream &out, const std::vector<input_declaration> &inputs) {

@@ -8,16 +8,19 @@ using namespace attune;
 template <class Spec> std::string text() { return canonical_text(describe<Spec>()); }
 
 struct gpt2 {
-  static constexpr auto spec = operands(heads<12>, head_dim<64>, element<f32>) | mask(causal<align::bottom_right>) | softmax() | weighted_sum();
+  static constexpr auto spec =
+      operands(heads<12>, head_dim<64>, element<f32>) | mask(causal<align::bottom_right>) | softmax() | weighted_sum();
 };
 struct gpt2_by_another_name {
-  static constexpr auto spec = attention(causal<align::bottom_right>, element<f32>, scale<1, 8>, kv_heads<12>, head_dim<64>, heads<12>, empty_rows<zero>);
+  static constexpr auto spec = attention(causal<align::bottom_right>, element<f32>, scale<1, 8>, kv_heads<12>, head_dim<64>,
+                                         heads<12>, empty_rows<zero>);
 };
 struct slope {};
 struct variant {
-  static constexpr auto spec = operands(heads<16>, kv_heads<4>, head_dim<128>, element<f16>, input<slope>(f32, axis::head)) |
-                               scores(scale<runtime>, softcap<61, 2>, [](auto s, auto at) { return s - at(slope{}, at.head) * (at.query - at.key); }) |
-                               mask([](auto at) { return at.query - at.key < 1024; }) | softmax() | weighted_sum(returns<lse>);
+  static constexpr auto spec =
+      operands(heads<16>, kv_heads<4>, head_dim<128>, element<f16>, input<slope>(f32, axis::head)) |
+      scores(scale<runtime>, softcap<61, 2>, [](auto s, auto at) { return s - at(slope{}, at.head) * (at.query - at.key); }) |
+      mask([](auto at) { return at.query - at.key < 1024; }) | softmax() | weighted_sum(returns<lse>);
 };
 struct some_layer {
   static constexpr auto spec = layer(bias, model_dim<384>, heads<12>, head_dim<32>, element<bf16>, causal<>, scale<2>);
@@ -30,7 +33,9 @@ struct doubled_from_left { static constexpr auto spec = with([](auto s, auto) { 
 struct last_digit_7 { static constexpr auto spec = with([](auto s, auto) { return s * 0.1234567f; }); };
 struct last_digit_8 { static constexpr auto spec = with([](auto s, auto) { return s * 0.1234568f; }); };
 struct diagonal_self { static constexpr auto spec = attention(self_attention, heads<1>, head_dim<8>, element<f32>, causal<>); };
-struct bottom_right_self { static constexpr auto spec = attention(self_attention, heads<1>, head_dim<8>, element<f32>, causal<align::bottom_right>); };
+struct bottom_right_self {
+  static constexpr auto spec = attention(self_attention, heads<1>, head_dim<8>, element<f32>, causal<align::bottom_right>);
+};
 } // namespace
 
 TEST_CASE("the text says all that a kernel depends on") {
@@ -42,12 +47,13 @@ TEST_CASE("the text says all that a kernel depends on") {
                            "  attend if (query < (key + 1024))\n"
                            "softmax empty_rows=zero\n"
                            "weighted_sum masked_values=finite lse=yes weights=no\n");
-  CHECK(text<some_layer>() == "project model_dim=384 bias=yes heads=12 kv_heads=12 head_dim=32 value_dim=32 element=bf16 extents=same layout=bhsd\n"
-                              "scores scale=2 softcap=off\n"
-                              "mask causal=diagonal sliding_window=off key_lengths=no\n"
-                              "softmax empty_rows=zero\n"
-                              "weighted_sum masked_values=finite lse=no weights=no\n"
-                              "project_out model_dim=384 bias=yes\n");
+  CHECK(text<some_layer>() ==
+        "project model_dim=384 bias=yes heads=12 kv_heads=12 head_dim=32 value_dim=32 element=bf16 extents=same layout=bhsd\n"
+        "scores scale=2 softcap=off\n"
+        "mask causal=diagonal sliding_window=off key_lengths=no\n"
+        "softmax empty_rows=zero\n"
+        "weighted_sum masked_values=finite lse=no weights=no\n"
+        "project_out model_dim=384 bias=yes\n");
 }
 
 TEST_CASE("the name is not part of it, nor how a spec is spelt") {

@@ -13,12 +13,13 @@ struct minimal {
 struct table {};
 struct everything {
   static constexpr auto spec =
-      operands(layout<bshd>, input<table>(i32, axis::batch, axis::key), element<bf16>, value_dim<40>, head_dim<24>, kv_heads<2>, heads<8>)
-    | scores(softcap<61, 2>, scale<3>, [](auto s, auto) { return s; })
-    | mask(additive<bf16, axis::head, axis::key>, causal<align::top_left>, sliding_window<0>, key_lengths, boolean<axis::query, axis::key>,
-           [](auto at) { return at.key >= 0; }, [](auto) { return true; })
-    | softmax(empty_rows<empty_row_policy::error>)
-    | weighted_sum(masked_values<anything>, returns<weights, lse>);
+      operands(layout<bshd>, input<table>(i32, axis::batch, axis::key), element<bf16>, value_dim<40>, head_dim<24>, kv_heads<2>,
+               heads<8>) |
+      scores(softcap<61, 2>, scale<3>, [](auto s, auto) { return s; }) |
+      mask(
+          additive<bf16, axis::head, axis::key>, causal<align::top_left>, sliding_window<0>, key_lengths,
+          boolean<axis::query, axis::key>, [](auto at) { return at.key >= 0; }, [](auto) { return true; }) |
+      softmax(empty_rows<empty_row_policy::error>) | weighted_sum(masked_values<anything>, returns<weights, lse>);
 };
 struct at_call {
   static constexpr auto spec = operands(heads<1>, head_dim<8>, element<f16>) | scores(scale<runtime>, softcap<runtime>) |
@@ -29,11 +30,12 @@ struct self_layer {
                                weighted_sum() | project_out(model_dim<64>);
 };
 struct cross_layer {
-  static constexpr auto spec = project(cross_attention, context_dim<20>, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() |
-                               weighted_sum() | project_out(bias);
+  static constexpr auto spec = project(cross_attention, context_dim<20>, model_dim<96>, heads<3>, head_dim<32>, element<f32>) |
+                               softmax() | weighted_sum() | project_out(bias);
 };
 struct cross_without_context_dim {
-  static constexpr auto spec = project(cross_attention, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() | weighted_sum();
+  static constexpr auto spec =
+      project(cross_attention, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() | weighted_sum();
 };
 
 template <class Spec> std::vector<input_declaration> inputs_of() {

@@ -1,5 +1,5 @@
 // A branch on a value that exists only when the kernel runs.
-// expect: a function branches with select\(condition, a, b\), not with \?: or if
+// expect: a function takes auto, branches with select\(condition, a, b\), not with \?: or if
 #include "dsl/spec.hpp"
 using namespace attune;
 
