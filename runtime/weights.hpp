@@ -21,22 +21,22 @@ struct weight_refs {
 };
 
 /// The axes and extents of one weight matrix or bias. Rank 0: the spec has none.
-constexpr tensor_shape weight_shape(const numbers &n, projection p, bool bias) {
+constexpr tensor_shape weight_shape(const numbers &n, projection p, bool of_bias) {
   tensor_shape s{};
   constexpr const char *matrix_names[] = {"query_weight", "key_weight", "value_weight", "output_weight"};
   constexpr const char *bias_names[] = {"query_bias", "key_bias", "value_bias", "output_bias"};
-  s.name = bias ? bias_names[static_cast<int>(p)] : matrix_names[static_cast<int>(p)];
+  s.name = of_bias ? bias_names[static_cast<int>(p)] : matrix_names[static_cast<int>(p)];
   if (!is_projected(n) || (p == projection::output && n.output_dim == 0)) return s;
-  if (bias && !(p == projection::output ? n.output_bias : n.projection_bias)) return s;
+  if (of_bias && !(p == projection::output ? n.output_bias : n.projection_bias)) return s;
   const axis_name heads = p == projection::query || p == projection::output ? axis_name::head : axis_name::kv_head;
   const axis_name dim = p == projection::value || p == projection::output ? axis_name::value_dim : axis_name::head_dim;
   const bool from_context = n.source == source_kind::cross_projection && (p == projection::key || p == projection::value);
   const axis_extent model{axis_name::model_dim, p == projection::output ? n.output_dim : from_context ? n.context_dim : n.model_dim};
-  if (!(bias && p == projection::output)) {
+  if (!(of_bias && p == projection::output)) {
     s.axes[s.rank++] = {heads, extent_of(n, heads)};
     s.axes[s.rank++] = {dim, extent_of(n, dim)};
   }
-  if (!bias || p == projection::output) s.axes[s.rank++] = model;
+  if (!of_bias || p == projection::output) s.axes[s.rank++] = model;
   return s;
 }
 
