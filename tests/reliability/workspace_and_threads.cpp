@@ -4,6 +4,7 @@
 #include "runtime/threads.hpp"
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -55,18 +56,17 @@ TEST_CASE("what a thread keeps is bounded, and its end gives everything back") {
 TEST_CASE("another thread's workspace can be released") {
   release_workspace();
   const std::size_t before = workspace_bytes();
-  std::mutex kept, done;
-  kept.lock(), done.lock();
+  std::promise<void> kept, done;
   std::thread other([&] {
     workspace_release(nullptr, workspace_allocate(nullptr, 50000));
-    kept.unlock();
-    done.lock();
+    kept.set_value();
+    done.get_future().wait();
   });
-  kept.lock();
+  kept.get_future().wait();
   CHECK(workspace_bytes() > before);
   release_workspace();
   CHECK(workspace_bytes() == before);
-  done.unlock();
+  done.set_value();
   other.join();
 }
 
