@@ -70,7 +70,9 @@ Halide::Module module_of(const emission_order &order, const manifest &m) {
   const std::string function = function_name(order.library, order.spec.name, order.target.name);
   Halide::Module run = build_module(order.spec, order.target, m.schedule, function);
   if (m.pack.empty()) return run;
-  return Halide::link_modules(function, {run, build_pack_module(order.spec, order.target, m.schedule, function + "_pack")});
+  Halide::Module both = Halide::link_modules(function, {run, build_pack_module(order.spec, order.target, m.schedule, function + "_pack")});
+  both.set_any_strict_float(run.any_strict_float()); // link_modules forgets it, and LLVM would then reassociate 2^x away
+  return both;
 }
 
 /// Lowers, compiles and puts the files in place, all or none of them.
