@@ -1,6 +1,7 @@
 #include "dsl/pipeline/mask.hpp"
 #include "dsl/pipeline/element.hpp"
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 namespace attune {
@@ -77,6 +78,35 @@ key_limits limits_of(const operator_description &op, const call_arguments &args,
   return l;
 }
 
+namespace {
+/// A mask as interval analysis can bound it. `a == b` becomes two inequalities, because its bounds would only say "may
+/// hold". A read that does not depend on query or key (a length, a head's own window) becomes a variable: one value per
+/// tile, which the analysis would otherwise take for any value.
+struct boundable_mask : Halide::Internal::IRMutator {
+  std::map<std::string, Expr> reads; ///< of the variables that stand for them
+
+private:
+  using Halide::Internal::IRMutator::visit;
+  static Expr both_ways(const Expr &a, const Expr &b) { return a <= b && b <= a; }
+  Expr visit(const Halide::Internal::EQ *op) override {
+    return op->a.type().is_int() ? both_ways(mutate(op->a), mutate(op->b)) : IRMutator::visit(op);
+  }
+  Expr visit(const Halide::Internal::NE *op) override {
+    return op->a.type().is_int() ? !both_ways(mutate(op->a), mutate(op->b)) : IRMutator::visit(op);
+  }
+  Expr visit(const Halide::Internal::Call *op) override {
+    using namespace Halide::Internal;
+    const bool is_read = op->call_type == Call::Image || op->call_type == Call::Halide;
+    if (!is_read || expr_uses_var(op, "mask_query") || expr_uses_var(op, "mask_key")) return IRMutator::visit(op);
+    for (const auto &[name, read] : reads)
+      if (equal(read, op)) return Variable::make(op->type, name);
+    const std::string name = unique_name("tile_read");
+    reads[name] = op;
+    return Variable::make(op->type, name);
+  }
+};
+} // namespace
+
 Expr classify_tile(const operator_description &op, const call_arguments &args, Expr first_query, Expr last_query, Expr first_key, int keys, Expr head,
                    Expr batch) {
   using namespace Halide::Internal;
@@ -86,12 +116,14 @@ Expr classify_tile(const operator_description &op, const call_arguments &args, E
   Scope<Interval> scope;
   scope.push("mask_query", Interval(q0, q1));
   scope.push("mask_key", Interval(k0, k0 + (keys - 1)));
-  const Expr mask = allowed(op, args, {batch, head, query, key});
+  boundable_mask boundable;
+  const Expr mask = boundable.mutate(allowed(op, args, {batch, head, query, key}));
   const Interval holds = bounds_of_expr_in_scope(select(mask, 1, 0), scope);
   const Expr any = holds.has_upper_bound() ? simplify(holds.max == 1) : const_true();
   const Expr all = holds.has_lower_bound() ? simplify(holds.min == 1) : const_false();
   const auto here = [&](Expr e) {
-    return simplify(substitute("tile_first_query", first_query, substitute("tile_last_query", last_query, substitute("tile_first_key", first_key, e))));
+    e = substitute("tile_first_query", first_query, substitute("tile_last_query", last_query, substitute("tile_first_key", first_key, e)));
+    return simplify(substitute(boundable.reads, e));
   };
   return select(here(all), static_cast<int>(full_tile), here(any), static_cast<int>(partial_tile), static_cast<int>(empty_tile));
 }

@@ -1,0 +1,4 @@
+# The pipeline's stages one by one, and how many tiles of the score matrix a kernel runs; just-in-time, on AVX2.
+attune_test(pipeline_stages SOURCES pipeline_stages.cpp LIBRARIES attune_generate)
+attune_test(tiles SOURCES tiles.cpp LIBRARIES attune_generate)
+attune_test(schedule_rules SOURCES schedule_rules.cpp LIBRARIES attune_generate)
