@@ -13,6 +13,7 @@ namespace {
 struct request {
   std::string library, spec;
   std::vector<std::string> targets;
+  std::vector<fs::path> manifests;
   fs::path out;
 };
 
@@ -36,19 +37,24 @@ void emit_one(const std::vector<known_spec> &specs, const request &r) {
     fmt::print("attune: {} is not emitted for {}: {}\n", r.spec, done.record.target, done.record.refused);
 }
 
+/// The manifests by spec, each spec's in the order of the table of targets.
 std::vector<registered_spec> registered(const std::vector<known_spec> &specs, const request &r) {
+  std::vector<manifest> manifests;
+  for (const fs::path &file : r.manifests) {
+    const auto m = read_manifest(file);
+    if (!m) throw emission_error(fmt::format("{} is missing or not of this version; emit it first", file.string()));
+    manifests.push_back(*m);
+  }
   std::vector<registered_spec> all;
   for (const known_spec &s : specs) {
     registered_spec one{s.describe(), {}};
     bool carried = false;
-    for (const target_info &t : all_targets) {
-      if (std::find(r.targets.begin(), r.targets.end(), t.name) == r.targets.end()) continue;
-      const fs::path file = manifest_path(r.out / "objects", one.spec.name, t.name);
-      const auto m = read_manifest(file);
-      if (!m) throw emission_error(fmt::format("{} is missing or not of this version; emit it first", file.string()));
-      carried = carried || m->refused.empty();
-      one.manifests.push_back(*m);
-    }
+    for (const target_info &t : all_targets)
+      for (const manifest &m : manifests) {
+        if (m.spec != one.spec.name || m.target != t.name) continue;
+        carried = carried || m.refused.empty();
+        one.manifests.push_back(m);
+      }
     if (!carried) throw emission_error(fmt::format("none of the targets of library {} can carry spec {}", r.library, s.name));
     all.push_back(std::move(one));
   }
@@ -82,20 +88,21 @@ int emitter_command(const std::vector<known_spec> &specs, int argc, char **argv)
   const auto step = [&](const char *name, const char *what, auto action) {
     CLI::App *sub = app.add_subcommand(name, what);
     sub->add_option("--out", r.out, "folder or file to write")->required();
-    sub->add_option("--target,--targets", r.targets, "target names")->required();
     sub->callback(action);
     return sub;
   };
   CLI::App *emit_step = step("emit", "one object and its manifest", [&] { emit_one(specs, r); });
   emit_step->add_option("spec", r.spec, "spec, as named in SPECS")->required();
+  emit_step->add_option("--target", r.targets)->required()->expected(1);
   emit_step->add_option("--library", r.library)->required();
-  step("register", "typed headers, registration file, lists of objects and symbols", [&] { register_library(specs, r); })
-      ->add_option("--library", r.library)->required();
+  CLI::App *register_step = step("register", "typed headers, registration file, lists of objects and symbols", [&] { register_library(specs, r); });
+  register_step->add_option("manifests", r.manifests, "of all that was emitted")->required();
+  register_step->add_option("--library", r.library)->required();
   step("runtime", "the Halide runtime of the targets", [&] {
     std::vector<const target_info *> targets;
     for (const std::string &name : r.targets) targets.push_back(&target_named(name));
     emit_runtime(targets, r.out);
-  });
+  })->add_option("--targets", r.targets)->required();
   try {
     app.parse(argc, argv);
     return 0;

@@ -83,8 +83,9 @@ std::vector<manifest> carried_on(const registered_spec &r, architecture host) {
 }
 
 bool asked_for(const std::vector<registered_spec> &specs, architecture host) {
-  for (const manifest &m : specs.front().manifests)
-    if (find_target(m.target)->host == host) return true;
+  for (const registered_spec &r : specs)
+    for (const manifest &m : r.manifests)
+      if (find_target(m.target)->host == host) return true;
   return false;
 }
 

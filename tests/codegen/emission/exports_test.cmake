@@ -1,0 +1,11 @@
+# The shared stock library exports the functions of the C ABI's header and nothing else.   LIBRARY, HEADER, NM
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^ \n]+\n" exported "${text}")
+list(TRANSFORM exported STRIP)
+list(SORT exported)
+file(STRINGS ${HEADER} declared REGEX "^ATTUNE_API ")
+list(TRANSFORM declared REPLACE "^.*(attune_[a-z_]+)\\(.*$" "\\1")
+list(SORT declared)
+if(NOT exported STREQUAL declared)
+  message(FATAL_ERROR "exports of ${LIBRARY}\n  expected ${declared}\n  got      ${exported}")
+endif()
