@@ -126,6 +126,17 @@ constexpr invalid operator|(const stage_facts<First, A, F> &, const chain_facts<
   static_assert(rules::starts_a_spec<First>, "a spec starts with operands(...) or project(...)");
   return {};
 }
+/// Something that is no stage, such as the name of a stage without its brackets.
+template <class T> concept foreign = !std::is_base_of_v<chain_part, T>;
+template <class Source, class Last, bool X, class I, foreign T>
+constexpr invalid operator|(const chain_facts<Source, Last, X, I> &, const T &) {
+  static_assert(rules::is_a_stage<T>, "a spec joins stages, each called with its properties, as in softmax()");
+  return {};
+}
+template <foreign T, class Next, bool A, class F> constexpr invalid operator|(const T &, const stage_facts<Next, A, F> &) {
+  static_assert(rules::is_a_stage<T>, "a spec joins stages, each called with its properties, as in softmax()");
+  return {};
+}
 template <class T> constexpr invalid operator|(invalid, const T &) { return {}; }
 template <class T> constexpr invalid operator|(const T &, invalid) { return {}; }
 constexpr invalid operator|(invalid, invalid) { return {}; }

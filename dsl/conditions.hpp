@@ -103,6 +103,7 @@ template <class F> inline constexpr bool returns_a_condition = std::is_same_v<F,
 template <class Tag> inline constexpr bool declared_input = std::is_same_v<Tag, none>;
 template <class Tag, class Axes, class Indices> inline constexpr bool one_index_per_axis = std::is_same_v<Tag, none>;
 
+template <class T> inline constexpr bool is_a_stage = false;
 template <class Stage> inline constexpr bool starts_a_spec = false;
 template <class Next, class Last> inline constexpr bool only_one_of = Next::where != Last::where;
 template <class Next, class Last> inline constexpr bool comes_after = Next::where >= Last::where;

@@ -70,15 +70,15 @@ inline constexpr property<key::key_lengths, true> key_lengths{};
 template <axis_name... A> inline constexpr property<key::boolean, element_type::boolean, A...> boolean{};
 
 namespace detail {
-template <auto First, auto... Rest> constexpr auto additive_property() {
-  if constexpr (std::is_same_v<typename decltype(First)::value_type, element_type>)
-    return property<key::additive, First.value, Rest.value...>{};
-  else return property<key::additive, element_type::f32, First.value, Rest.value...>{};
-}
+/// Adds the element type where it is left out.
+template <class... V> struct additive_values { using type = property<key::additive, element_type::f32, V::value...>; };
+template <element_type E, class... A> struct additive_values<constant<E>, A...> {
+  using type = property<key::additive, E, A::value...>;
+};
 } // namespace detail
 /// A tensor that is added to the scores (-inf: masked), with axes as `boolean` has them: additive<axis::query, axis::key>,
 /// or with an element type of its own: additive<bf16, axis::query, axis::key>. Default: f32.
-template <auto... V> inline constexpr auto additive = detail::additive_property<V...>();
+template <auto... V> inline constexpr typename detail::additive_values<std::remove_const_t<decltype(V)>...>::type additive{};
 
 /// What a row with no allowed key gives: zero (output 0, LSE -inf; the default), or
 /// empty_row_policy::error (the call fails).

@@ -47,6 +47,10 @@ template <class L, scalar_beside<L> R> constexpr auto operator-(L a, R b) { retu
 template <class L, scalar_beside<L> R> constexpr auto operator*(L a, R b) { return wrapped(lift<R>(a) * lift<L>(b)); }
 template <class L, scalar_beside<L> R> constexpr auto operator/(L a, R b) { return wrapped(quotient(lift<R>(a), lift<L>(b))); }
 template <class L, scalar_beside<L> R> constexpr auto operator%(L a, R b) { return wrapped(remainder(lift<R>(a), lift<L>(b))); }
+template <scalar_value R> constexpr real &operator+=(real &a, R b) { return a = wrapped(a.v + lift<real>(b)); }
+template <scalar_value R> constexpr real &operator-=(real &a, R b) { return a = wrapped(a.v - lift<real>(b)); }
+template <scalar_value R> constexpr real &operator*=(real &a, R b) { return a = wrapped(a.v * lift<real>(b)); }
+template <scalar_value R> constexpr real &operator/=(real &a, R b) { return a = wrapped(a.v / lift<real>(b)); }
 template <class L, scalar_beside<L> R> constexpr truth operator<(L a, R b) { return {lift<R>(a) < lift<L>(b)}; }
 template <class L, scalar_beside<L> R> constexpr truth operator>(L a, R b) { return b < a; }
 template <class L, scalar_beside<L> R> constexpr truth operator<=(L a, R b) { return {lift<R>(a) <= lift<L>(b)}; }

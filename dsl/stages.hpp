@@ -89,8 +89,9 @@ template <class Tag, class... P> inline constexpr bool same_extents =
 
 /// All that a diagnostic may see of a stage or a chain: what matters to a neighbour. The error overloads of operator| are
 /// deduced through these bases, so that no message ever spells a whole chain.
-template <class Tag, bool UnalignedCausal, class Functions> struct stage_facts {};
-template <class Source, class Last, bool SameExtents, class Inputs> struct chain_facts {};
+struct chain_part {};
+template <class Tag, bool UnalignedCausal, class Functions> struct stage_facts : chain_part {};
+template <class Source, class Last, bool SameExtents, class Inputs> struct chain_facts : chain_part {};
 
 template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, function_list<P...>> {
   using tag = Tag;
@@ -112,6 +113,6 @@ template <class First, class... Rest> struct chain
 
 /// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error. For the same
 /// reason it has the members of a good spec.
-struct invalid : numbers {};
+struct invalid : chain_part, numbers {};
 
 } // namespace attune::language

@@ -61,6 +61,12 @@ template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<
 template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator||(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, R> min(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, R> max(L, R) { return {}; }
+/// Assignments keep the type of what they change.
+template <class L, class R> concept trial_assignment = trial_traits<L>::is_trial && std::is_same_v<tried_number<L, R>, L>;
+template <class L, class R> requires trial_assignment<L, R> constexpr L &operator+=(L &a, R) { return a; }
+template <class L, class R> requires trial_assignment<L, R> constexpr L &operator-=(L &a, R) { return a; }
+template <class L, class R> requires trial_assignment<L, R> constexpr L &operator*=(L &a, R) { return a; }
+template <class L, class R> requires trial_assignment<L, R> constexpr L &operator/=(L &a, R) { return a; }
 template <kind K, class P> constexpr trial<kind::condition, P> operator!(trial<K, P>) { return {}; }
 template <kind K, class P> constexpr trial<kind::number, P> operator-(trial<K, P>) { return {}; }
 template <kind K, class P> constexpr trial<kind::number, P> exp(trial<K, P>) { return {}; }

@@ -22,6 +22,8 @@ inline constexpr constant<axis_name::kv_head> kv_head{};
 } // namespace axis
 
 using align = causal_alignment;
+using causal_alignment::bottom_right;
+using causal_alignment::top_left;
 
 enum class scale_rule { rsqrt_head_dim }; ///< 1 / sqrt(head_dim)
 enum class decided { runtime };           ///< left to each call

@@ -32,6 +32,10 @@ inline symbol operator-(const symbol &a, const symbol &b) { return symbol(a.numb
 inline symbol operator*(const symbol &a, const symbol &b) { return symbol(a.number() * b.number()); }
 inline symbol operator/(const symbol &a, const symbol &b) { return symbol(a.number() / b.number()); }
 inline symbol operator%(const symbol &a, const symbol &b) { return symbol(a.number() % b.number()); }
+inline symbol &operator+=(symbol &a, const symbol &b) { return a = a + b; }
+inline symbol &operator-=(symbol &a, const symbol &b) { return a = a - b; }
+inline symbol &operator*=(symbol &a, const symbol &b) { return a = a * b; }
+inline symbol &operator/=(symbol &a, const symbol &b) { return a = a / b; }
 inline symbol operator<(const symbol &a, const symbol &b) { return symbol(a.number() < b.number()); }
 inline symbol operator>(const symbol &a, const symbol &b) { return symbol(a.number() > b.number()); }
 inline symbol operator<=(const symbol &a, const symbol &b) { return symbol(a.number() <= b.number()); }
