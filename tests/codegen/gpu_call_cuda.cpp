@@ -47,5 +47,11 @@ TEST_CASE("one launch per call: tiles of queries, heads, batches") {
   REQUIRE(s);
   CHECK(record.launches == 2);
   check_launch(record.last, {4, 32, batches}, {16, 8, 1}); // tiles of 32
-  CHECK(record.allocations_alive == 0);
+  // Halide keeps freed device memory for the next call of the same sizes: nothing may be added by calls like earlier ones.
+  const int kept = record.allocations_alive;
+  REQUIRE(run_causal(*small, target_id::cuda_sm80));
+  REQUIRE(run_grouped(*large, target_id::cuda_sm80));
+  CHECK(record.launches == 4);
+  CHECK(record.allocations_alive == kept);
+  CHECK(record.modules == 2);
 }
