@@ -43,7 +43,7 @@ constexpr const char *name_of(error_code c) {
 /// kernel_failed or out_of_memory, where the outputs' contents are not specified.
 struct [[nodiscard]] status {
   error_code code = error_code::ok;
-  char text[700]; ///< what was wrong, where, expected and got, what to do; empty when ok
+  char text[1000]; ///< what was wrong, where, expected and got, what to do; empty when ok
 
   status() noexcept { text[0] = 0; }
   explicit operator bool() const noexcept { return code == error_code::ok; }

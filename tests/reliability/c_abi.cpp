@@ -38,7 +38,7 @@ struct named_call {
                                               {"value", &dv.t, nullptr},            {"bias", &dbias.t, nullptr},  {"allowed", &dallowed.t, nullptr}};
   std::vector<attune_named_number> numbers = {{"window", 3}, {"scale", 0.5}, {"softcap", 20}};
   attune_options options = {};
-  char message[700] = "";
+  char message[1000] = "";
 
   named_call() {
     fake::forget();
@@ -159,7 +159,7 @@ TEST_CASE("weights are packed and used through the C ABI") {
   dl_tensor query{zero.data(), {4, 3, 5}}, key{zero.data(), {2, 3, 6}}, value{zero.data(), {2, 2, 6}}, output{zero.data(), {4, 2, 7}}, bias{zero.data(), {7}};
   const attune_named_tensor weights[] = {{"query_weight", &query.t, nullptr}, {"key_weight", &key.t, nullptr}, {"value_weight", &value.t, nullptr}, {"output_weight", &output.t, nullptr},
                                          {"output_bias", &bias.t, nullptr}};
-  char message[700] = "";
+  char message[1000] = "";
   attune_packed_weights *packed = nullptr;
   CHECK(attune_pack_weights("fake::crossed", weights, 4, nullptr, &packed, message, sizeof message) == static_cast<int>(error_code::missing_tensor));
   CHECK(packed == nullptr);
