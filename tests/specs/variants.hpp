@@ -30,7 +30,7 @@ struct all_at_call {
 struct slope {};
 struct alibi {
   static constexpr auto spec = operands(heads<4>, head_dim<32>, element<f32>, input<slope>(f32, axis::head))
-                             | scores([](auto s, auto at) { return s - at(slope{}, at.head) * (at.query - at.key); })
+                             | scores([](auto s, auto at) { return s - at(slope{}, at.head) / 64 * (at.query - at.key); }) // slopes are N(0,1) here
                              | mask(causal<align::top_left>)
                              | softmax() | weighted_sum(returns<lse>);
 };
