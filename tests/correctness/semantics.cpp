@@ -170,7 +170,7 @@ TEST_CASE("softcap comes before the mask: a masked key weighs nothing, a cap bou
 }
 
 TEST_CASE("scale, softcap and window of a call") {
-  for (double scale : {0.0, 0.3, 4.0})
+  for (double scale : {0.0, 0.05, 0.3}) // scores of a few units: the error bounds are for those
     for (double cap : {0.5, 3.0, 50.0})
       for (double window : {0.0, 1.0, 40.0, 1000.0}) {
         INFO("scale " << scale << ", softcap " << cap << ", window " << window);
