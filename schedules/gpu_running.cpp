@@ -2,7 +2,7 @@
 #include "dsl/pipeline/gpu_attention.hpp"
 #include "schedules/build.hpp"
 #include "schedules/gpu_passes.hpp"
-#include <memory>
+#include <algorithm>
 
 namespace attune {
 using namespace Halide;
@@ -37,6 +37,17 @@ std::int64_t shared_bytes_of(const gpu_tile &t) {
   return 4 * (query_tile + std::max(key_tile, value_tile) + weights + 2 * t.queries);
 }
 
+std::string values_are_known(const operator_description &, const target_info &, const schedule_point &p) {
+  for (const schedule_parameter &parameter : gpu_parameters()) {
+    const int value = p.at(parameter.name);
+    if (std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end()) continue;
+    std::string known;
+    for (const int v : parameter.values) known += (known.empty() ? "" : ", ") + std::to_string(v);
+    return parameter.name + " " + std::to_string(value) + " is not one of " + known;
+  }
+  return {};
+}
+
 std::string tiles_divide(const operator_description &, const target_info &, const schedule_point &p) {
   const int q = p.at("query_tile"), k = p.at("key_tile"), tq = p.at("thread_queries"), tk = p.at("thread_keys");
   if (q % tq != 0) return "query_tile " + std::to_string(q) + " is not a multiple of thread_queries " + std::to_string(tq);
@@ -48,6 +59,7 @@ std::string threads_fit(const operator_description &op, const target_info &, con
   const gpu_tile t = tile_of(op.n, p);
   const int threads = t.columns() * t.rows();
   if (threads > 1024) return "a thread block would have " + std::to_string(threads) + " threads; at most 1024 are allowed";
+  if (t.columns() % p.at("key_unroll") != 0) return "the " + std::to_string(t.columns()) + " threads of a row are not a multiple of key_unroll " + std::to_string(p.at("key_unroll"));
   if (t.columns() < t.thread_queries) return "thread_queries " + std::to_string(t.thread_queries) + " is above the " + std::to_string(t.columns()) + " threads of a row";
   return {};
 }
@@ -189,7 +201,8 @@ const std::vector<schedule_parameter> &gpu_parameters() {
 }
 
 const std::vector<gpu_rule> &gpu_rules() {
-  static const std::vector<gpu_rule> rules{{"tiles divide", tiles_divide},
+  static const std::vector<gpu_rule> rules{{"values are known", values_are_known},
+                                           {"tiles divide", tiles_divide},
                                            {"threads fit", threads_fit},
                                            {"staging divides", staging_divides},
                                            {"registers fit", registers_fit},
