@@ -3,6 +3,7 @@
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
 #include "runtime/dispatch.hpp"
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <stdexcept>

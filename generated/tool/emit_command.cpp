@@ -7,6 +7,7 @@
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
 #include <fmt/format.h>
+#include <memory>
 
 namespace attune {
 namespace {

@@ -4,6 +4,7 @@
 #include "generated/tool/table.hpp"
 #include "schedules/build.hpp"
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace attune {
@@ -52,7 +53,7 @@ std::vector<std::string> targets_of(const operator_description &d) {
 std::string or_dash(const std::vector<std::string> &words) { return words.empty() ? "–" : joined(words, ", "); }
 
 table columns_of(bool with_hash) {
-  table rows{{"spec", "heads × head_dim", "element", "masks", "scores", "targets"}};
+  table rows{{"spec", "heads × head_dim", "element", "masks", "scores", "targets that can carry it"}};
   if (with_hash) rows[0].push_back("hash");
   for (const stock_spec &s : stock_specs()) {
     const operator_description d = s.describe();
@@ -94,11 +95,12 @@ void print_json() {
 
 void add_specs_command(CLI::App &app) {
   CLI::App *command = app.add_subcommand("specs", "the stock specs: shape, element, masks, scores, targets, hash");
-  const auto *json = command->add_flag("--json", "with all details, as JSON");
-  const auto *markdown = command->add_flag("--markdown", "as the page docs/specs.md");
-  command->callback([=] {
-    if (json->count()) print_json();
-    else if (markdown->count()) fmt::print("{}{}", page_head, as_markdown(columns_of(false)));
+  const auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "with all details, as JSON");
+  command->add_flag("--markdown", *markdown, "as the page docs/specs.md");
+  command->callback([json, markdown] {
+    if (*json) print_json();
+    else if (*markdown) fmt::print("{}{}", page_head, as_markdown(columns_of(false)));
     else fmt::print("{}", as_columns(columns_of(true)));
   });
 }

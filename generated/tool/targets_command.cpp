@@ -5,6 +5,7 @@
 #include "generated/tool/table.hpp"
 #include "runtime/dispatch.hpp"
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace attune {
@@ -28,10 +29,11 @@ void print_json(const std::vector<target_report> &reports) {
 
 void add_targets_command(CLI::App &app) {
   CLI::App *command = app.add_subcommand("targets", "the targets: in this build, runs here, why not");
-  const auto *json = command->add_flag("--json", "with all details, as JSON");
-  command->callback([=] {
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "with all details, as JSON");
+  command->callback([json] {
     const auto reports = machine_targets();
-    if (json->count()) print_json(reports);
+    if (*json) print_json(reports);
     else print_columns(reports);
   });
 }
