@@ -80,9 +80,10 @@ nlohmann::ordered_json json_of(const stock_spec &s) {
 constexpr const char *page_head = R"(# Stock specs
 
 What `libattune_stock` holds: real shapes. The tool takes the names below, C++ and the C ABI those of the structs, with
-`attune::stock::` before them. `attune specs` prints the same with hashes, `attune specs --json` with all details. "32/8" means 32 query heads on 8 key and value heads; "from 768, to 768"
-are the features of a layer's input and output, whose projections are part of the kernel. A trailing `_f16` or `_bf16`
-names the storage of the elements; arithmetic is f32. This page is the output of `attune specs --markdown`.
+`attune::stock::` before them. `attune specs` prints the same with hashes, `attune specs --json` with all details. "32/8"
+means 32 query heads on 8 key and value heads; "from 768, to 768" are the features of a layer's input and output, whose
+projections are part of the kernel. A trailing `_f16` or `_bf16` names the storage of the elements; arithmetic is f32. This
+page is the output of `attune specs --markdown`.
 
 )";
 
