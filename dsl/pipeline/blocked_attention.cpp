@@ -53,8 +53,8 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   pass.dot(q, k, c, t, h, b) = 0.0f;
   const Func &keys = is_masked || stages_rows() ? key_rows : full_key_rows;
   pass.dot(q, k, c, t, h, b) += keys(pass.features, k, c, t, h, b) * query_tile(q, pass.features, t, h, b);
-  if (has_tile_map) {
-    pass.keys.where(tile_map(pass.keys.z, c, t, h, b) == wanted_class);
+  if (has_tile_map) { // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
+    pass.keys.where(pass.keys.y < select(tile_map(pass.keys.z, c, t, h, b) == wanted_class, cut.key_block / cut.dot_keys, 0));
   } else { // one condition each with coefficient 1 on the block: Halide trims the loop exactly
     const Expr first_block = c * (chunk_keys / cut.key_block);
     pass.keys.where(pass.keys.z >= begin - first_block);
@@ -91,7 +91,7 @@ void blocked_attention::define_rows() {
   sum_row_update = rows.num_update_definitions() - 1;
   weight_keys = RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, "weight_keys");
   if (has_tile_map) {
-    weight_keys.where(tile_map(weight_keys.z, c, t, h, b) != static_cast<int>(empty_tile));
+    weight_keys.where(weight_keys.y < select(tile_map(weight_keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
   } else {
     const Expr first_block = c * (chunk_keys / cut.key_block);
     weight_keys.where(weight_keys.z >= first - first_block);
@@ -119,7 +119,7 @@ void blocked_attention::define_sum() {
   group_sum(d, q, g, c, t, h, b) = 0.0f;
   if (has_tile_map) {
     RDom keys(0, unroll, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
-    keys.where(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile));
+    keys.where(keys.y < select(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
     add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
   } else {
     const Expr first_row = t * cut.query_tile + g * cut.row_group;

@@ -13,23 +13,34 @@ bool has_additive_mask(const operator_description &op) {
     if (i.role == tensor_role::additive_mask) return true;
   return false;
 }
-bool is_plain(const operator_description &op) {
-  return op.n.softcap.kind == setting::off && op.score_functions.empty() && !has_additive_mask(op);
+
+/// Selects as bit operations. Halide takes the arms of a select for conditional uses; where the condition reads the score
+/// itself, it then gives up skipping the tiles that a mask leaves empty, and computes them all.
+struct selects_as_bits : Internal::IRMutator {
+private:
+  using Internal::IRMutator::visit;
+  Expr visit(const Internal::Select *op) override {
+    if (op->type.bits() != 32) return IRMutator::visit(op);
+    const Type bits = UInt(32, op->type.lanes());
+    const Expr condition = mutate(op->condition), chosen = reinterpret(bits, mutate(op->true_value)), other = reinterpret(bits, mutate(op->false_value));
+    const Expr mask = Internal::make_const(bits, 0) - cast(bits, condition);
+    return reinterpret(op->type, (chosen & mask) | (other & ~mask));
+  }
+};
+
+/// Whether something stands between the dot product and the softmax.
+bool changes_scores(const operator_description &op) {
+  return op.n.softcap.kind != setting::off || !op.score_functions.empty() || has_additive_mask(op);
 }
 } // namespace
 
 Expr query_factor(const operator_description &op, const call_arguments &args) {
   const Expr scale = value_of(op.n.scale, args.scale);
-  return is_plain(op) ? scale * log2_e : scale;
-}
-
-Expr at_least(Expr value, Expr floor) {
-  // The comparison is strict: under fast-math the compiler may swap its operands, and a NaN would then lose.
-  return select(strict_float(value < floor), floor, value);
+  return changes_scores(op) ? scale : scale * log2_e;
 }
 
 Expr base2_score(const operator_description &op, const call_arguments &args, Expr dot, const position_expr &at) {
-  if (is_plain(op)) return dot;
+  if (!changes_scores(op)) return dot;
   Expr score = dot;
   if (op.n.softcap.kind != setting::off) {
     const Expr cap = value_of(op.n.softcap, args.softcap);
@@ -38,8 +49,8 @@ Expr base2_score(const operator_description &op, const call_arguments &args, Exp
   const input_reader read = [&args](int input, const std::vector<Expr> &indices) { return args.read(input, indices); };
   for (const score_function &f : op.score_functions) score = f(score, at, read);
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    if (op.inputs[i].role == tensor_role::additive_mask) score += mask_tensor(op, args, static_cast<int>(i), at);
-  return at_least(score * log2_e, Expr(-9e29f));
+    if (op.inputs[i].role == tensor_role::additive_mask) score += max(mask_tensor(op, args, static_cast<int>(i), at), lowest_additive_mask);
+  return selects_as_bits().mutate(score * log2_e);
 }
 
 } // namespace attune

@@ -9,11 +9,10 @@ namespace attune {
 /// dot product and the softmax.
 Halide::Expr query_factor(const operator_description &, const call_arguments &);
 
-/// A dot product of scaled query and key as a base-2 score: softcap, the user's score functions in order, additive masks.
-/// Sums below -9e29 saturate there, so that rows of huge negative scores stay rows of equal scores.
-Halide::Expr base2_score(const operator_description &, const call_arguments &, Halide::Expr dot, const position_expr &);
+/// Additive masks below this count as this, except -inf, which masks: rows of huge negative scores stay rows of equal scores.
+inline constexpr float lowest_additive_mask = -6e29f;
 
-/// max(value, floor), and NaN where value is NaN. Halide's own max may drop a NaN.
-Halide::Expr at_least(Halide::Expr value, Halide::Expr floor);
+/// A dot product of scaled query and key as a base-2 score: softcap, the user's score functions in order, additive masks.
+Halide::Expr base2_score(const operator_description &, const call_arguments &, Halide::Expr dot, const position_expr &);
 
 } // namespace attune

@@ -9,7 +9,7 @@
 namespace attune {
 namespace {
 
-constexpr double lowest_score = -9e29;
+constexpr double lowest_additive_mask = -6e29;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Nearest value with `bits` significant bits, exponents from `lowest_exponent`, magnitudes up to `largest`.
@@ -154,8 +154,8 @@ struct evaluation {
     if (op.n.softcap.kind != setting::off) s = softcap * std::tanh(s / softcap);
     for (const auto &f : op.score_functions) s = f(s, at, read);
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      if (op.inputs[i].role == tensor_role::additive_mask) s += mask_value(i, at);
-    return s < lowest_score ? lowest_score : s;
+      if (op.inputs[i].role == tensor_role::additive_mask) s += std::max(mask_value(i, at), lowest_additive_mask);
+    return s;
   }
 
   /// One row: softmax over the allowed keys, then the weighted sum of their values.

@@ -3,7 +3,7 @@
 // project_out reads. The final output is left unrounded.
 //
 // Order of what happens to a score: scale, softcap, score functions, additive masks, masks.
-// A score below -9e29 counts as -9e29, so that rows whose scores are all hugely negative still average equally.
+// An additive mask below -6e29 counts as -6e29 (-inf masks), so that rows of hugely negative masks still average equally.
 //
 // Diagonals. A query stands at position query + (keys - queries) under bottom_right alignment and without causal, and at
 // position query under top_left. Causal allows keys up to the position, a window w keys from position - w on; without

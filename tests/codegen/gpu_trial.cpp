@@ -147,7 +147,7 @@ answer expected(const operator_description &op, const arguments &a, const meanin
           s *= a.scale;
           if (n.softcap.kind != setting::off) s = a.softcap * std::tanh(s / a.softcap);
           keys.push_back(k);
-          weights.push_back(std::fmax(m.score(s, b, h, q, k), -9e29));
+          weights.push_back(std::fmax(m.score(s, b, h, q, k), -6e29));
           if (std::isnan(s)) weights.back() = s;
           most = std::fmax(most, weights.back());
         }

@@ -126,6 +126,12 @@ TEST_CASE("a user's mask function skips empty blocks and leaves full ones unmask
     op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key <= at.query && at.query - at.key < 50; });
     check(op, 700, 700, {700}, [](int q, int k) { return k <= q && q - k < 50; });
   }
+  SECTION("with a softcap and a score function that selects by score") {
+    op.n.softcap = {setting::fixed, 20};
+    op.score_functions.push_back([](Halide::Expr s, const position_expr &, const input_reader &) { return Halide::select(s < 0.0f, s * 0.5f, s + 1.0f); });
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.query / 64 == at.key / 64; });
+    check(op, 300, 300, {300}, [](int q, int k) { return q / 64 == k / 64; });
+  }
   SECTION("with causal and lengths") {
     op.n.causal = causal_alignment::bottom_right;
     op.n.key_lengths = true;
