@@ -41,17 +41,19 @@ double dot(const double *a, const double *b, std::int64_t count) {
 
 /// rows [row, feature in] through `map`, matrix rounded to `element`. A block of rows shares each pass over the matrix.
 std::vector<double> apply(const linear_map &map, const std::vector<double> &rows, element_type element) {
-  if (static_cast<std::int64_t>(map.matrix.size()) != map.inputs * map.outputs) throw std::invalid_argument("reference: a weight matrix does not have feature in x feature out values");
+  if (static_cast<std::int64_t>(map.matrix.size()) != map.inputs * map.outputs)
+    throw std::invalid_argument("reference: a weight matrix does not have feature in x feature out values");
   const std::int64_t count = map.inputs == 0 ? 0 : static_cast<std::int64_t>(rows.size()) / map.inputs, block = 16;
-  std::vector<double> result(count * map.outputs), weights(map.outputs);
+  std::vector<double> result(count * map.outputs), weights(map.matrix.size());
+  std::transform(map.matrix.begin(), map.matrix.end(), weights.begin(), [&](double w) { return round_to(element, w); });
   for (std::int64_t first = 0; first < count; first += block) {
     const std::int64_t last = std::min(first + block, count);
     for (std::int64_t i = 0; i < map.inputs; ++i) {
-      for (std::int64_t o = 0; o < map.outputs; ++o) weights[o] = round_to(element, map.matrix[i * map.outputs + o]);
+      const double *from = &weights[i * map.outputs];
       for (std::int64_t r = first; r < last; ++r) {
         const double x = rows[r * map.inputs + i];
         double *to = &result[r * map.outputs];
-        for (std::int64_t o = 0; o < map.outputs; ++o) to[o] += x * weights[o];
+        for (std::int64_t o = 0; o < map.outputs; ++o) to[o] += x * from[o];
       }
     }
   }

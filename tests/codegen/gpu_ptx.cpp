@@ -1,6 +1,8 @@
-// CUDA kernels of shapes like the stock specs' through ptxas: no spills, bounded registers and shared memory.
+// CUDA kernels of the stock specs, and of some shapes beside them, through ptxas: no spills, bounded registers and shared memory.
 // Exit status 77 where there is no ptxas: not run.
 #define CATCH_CONFIG_RUNNER
+#include "dsl/pipeline/describe.hpp"
+#include "generated/stock/catalogue.hpp"
 #include "schedules/build.hpp"
 #include "schedules/gpu_running.hpp"
 #include "tests/codegen/gpu_trial.hpp"
@@ -13,7 +15,6 @@
 #include <unistd.h>
 
 using namespace attune;
-using gpu_trial::attention;
 
 namespace {
 
@@ -70,7 +71,7 @@ assembly assemble(const std::string &ptx, const std::string &architecture) {
 }
 
 struct shape {
-  const char *name;
+  std::string name;
   operator_description op;
   int registers; ///< at most: 65,536 registers hold this many thread blocks of the default schedule
 };
@@ -85,15 +86,17 @@ std::vector<shape> shapes() {
   std::vector<shape> all;
   constexpr int four_blocks = 128, three_blocks = 168, two_blocks = 255; // registers per thread, at 128 threads
   for (const element_type e : {element_type::f32, element_type::f16, element_type::bf16}) {
-    all.push_back({"12 x 32", attention(12, 12, 32, 32, e), four_blocks});
-    all.push_back({"12 x 64", attention(12, 12, 64, 64, e), four_blocks});
-    all.push_back({"12 x 64 causal", with(attention(12, 12, 64, 64, e), causal_alignment::bottom_right), three_blocks});
-    all.push_back({"32/8 x 128 causal", with(attention(32, 8, 128, 128, e), causal_alignment::bottom_right), three_blocks});
-    all.push_back({"32/8 x 128 causal, window", with(attention(32, 8, 128, 128, e), causal_alignment::bottom_right, 4095), three_blocks});
-    all.push_back({"8/4 x 256 causal, window, softcap", with(attention(8, 4, 256, 256, e), causal_alignment::bottom_right, 4095), three_blocks});
+    all.push_back({"12 x 32", gpu_trial::attention(12, 12, 32, 32, e), four_blocks});
+    all.push_back({"12 x 64", gpu_trial::attention(12, 12, 64, 64, e), four_blocks});
+    all.push_back({"12 x 64 causal", with(gpu_trial::attention(12, 12, 64, 64, e), causal_alignment::bottom_right), three_blocks});
+    all.push_back({"32/8 x 128 causal", with(gpu_trial::attention(32, 8, 128, 128, e), causal_alignment::bottom_right), three_blocks});
+    all.push_back({"32/8 x 128 causal, window", with(gpu_trial::attention(32, 8, 128, 128, e), causal_alignment::bottom_right, 4095), three_blocks});
+    all.push_back({"8/4 x 256 causal, window, softcap", with(gpu_trial::attention(8, 4, 256, 256, e), causal_alignment::bottom_right, 4095), three_blocks});
     all.back().op.n.softcap = {setting::fixed, 50};
   }
-  all.push_back({"8 x 64 with lengths, masks and LSE", attention(8, 8, 64, 64), two_blocks});
+  for (operator_description &op : describe_all(stock::catalogue{}))
+    if (gpu_why_not(op, info_of(target_id::cuda_sm80)).empty()) all.push_back({op.name, op, three_blocks});
+  all.push_back({"8 x 64 with lengths, masks and LSE", gpu_trial::attention(8, 8, 64, 64), two_blocks});
   operator_description &masked = all.back().op;
   masked.n.key_lengths = masked.n.returns_lse = true;
   masked.n.masked_values = masked_value_policy::anything;
@@ -126,13 +129,13 @@ TEST_CASE("kernels assemble without spills") {
       const int registers = a.number("Used ([0-9]+) registers");
       CHECK(registers > 0);
       CHECK(registers <= s.registers);
-      std::printf("%-36s %-4s %s: %3d registers, %5d bytes of shared memory\n", s.name, name_of(s.op.n.element), architecture, registers, kernel.shared_bytes);
+      std::printf("%-36s %-4s %s: %3d registers, %5d bytes of shared memory\n", s.name.c_str(), name_of(s.op.n.element), architecture, registers, kernel.shared_bytes);
     }
   }
 }
 
 TEST_CASE("arguments stand in the order of the artefact record") {
-  operator_description op = attention(4, 2, 64, 64);
+  operator_description op = gpu_trial::attention(4, 2, 64, 64);
   op.n.scale = op.n.softcap = op.n.window = {setting::at_call, 0};
   op.n.causal = causal_alignment::bottom_right;
   op.n.key_lengths = op.n.returns_lse = true;
@@ -149,14 +152,14 @@ TEST_CASE("arguments stand in the order of the artefact record") {
 
 TEST_CASE("what a GPU can't carry is said in one sentence") {
   const target_info &cuda = info_of(target_id::cuda_sm80);
-  operator_description op = attention(2, 2, 64, 64);
+  operator_description op = gpu_trial::attention(2, 2, 64, 64);
   op.n.returns_weights = true;
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("attention weights are not returned on cuda_sm80"));
-  CHECK_THROWS_AS(build_gpu_module(op, cuda, gpu_default(attention(2, 2, 64, 64), cuda), "kernel"), std::invalid_argument);
-  op = attention(2, 2, 64, 64);
+  CHECK_THROWS_AS(build_gpu_module(op, cuda, gpu_default(gpu_trial::attention(2, 2, 64, 64), cuda), "kernel"), std::invalid_argument);
+  op = gpu_trial::attention(2, 2, 64, 64);
   op.n.source = source_kind::projection;
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("projections are not available on cuda_sm80"));
-  CHECK_THAT(gpu_why_not(attention(2, 2, 1024, 1024), cuda), Catch::StartsWith("head_dim 1024 with value_dim 1024 does not fit on cuda_sm80: "));
+  CHECK_THAT(gpu_why_not(gpu_trial::attention(2, 2, 1024, 1024), cuda), Catch::StartsWith("head_dim 1024 with value_dim 1024 does not fit on cuda_sm80: "));
 }
 
 int main(int argc, char **argv) {

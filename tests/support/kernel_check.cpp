@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
   try {
     const attune::target_info *target = attune::find_target(argv[2]);
     if (!target) throw std::runtime_error(std::string("there is no target ") + argv[2]);
-    return attune::check_all(attune::find_kernel(argv[1]), *target, argc > 3 ? std::atof(argv[3]) : 2e9);
+    return attune::check_all(attune::find_kernel(argv[1]), *target, argc > 3 ? std::atof(argv[3]) : 1e10);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "kernel_check: %s\n", e.what());
     return 1;
