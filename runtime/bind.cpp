@@ -73,6 +73,20 @@ status check_strides(const artefact_info &artefact, const tensor_shape &shape, b
   return {};
 }
 
+/// Generated code counts elements in 31 bits: those of a tensor, and those that lie between the ends of an axis.
+status check_size(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t) {
+  std::int64_t elements = 1;
+  for (int a = 0; a < shape.rank; ++a)
+    if (t.extent[a] == 0) return {};
+  for (int a = 0; a < shape.rank; ++a) {
+    elements *= t.extent[a];
+    if (elements > INT32_MAX || t.extent[a] * t.stride[a] > INT32_MAX)
+      return failure(error_code::too_large, "%s: tensor %s: with axis %s of extent %lld and stride %lld it takes more than %d elements. Split the call.", artefact.spec, shape.name,
+                     name_of(shape.axes[a].axis), integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
+  }
+  return {};
+}
+
 status check_data(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t, element_type element) {
   bool empty = false;
   for (int a = 0; a < shape.rank; ++a) empty |= t.extent[a] == 0;
@@ -120,6 +134,7 @@ public:
       t.extent[a] = call_.batch;
       t.stride[a] = 0;
     }
+    if (status s = check_size(artefact_, shape, t); !s) return s;
     return check_data(artefact_, shape, t, shape.element);
   }
 

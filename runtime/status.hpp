@@ -16,7 +16,7 @@ enum class error_code {
   misaligned,         ///< an address that is no multiple of the element's size
   not_writable,       ///< a tensor that the kernel writes was passed as read-only
   overlap,            ///< a tensor that is written shares memory with another one, or with itself
-  too_large,          ///< an extent or a stride that does not fit in 31 bits
+  too_large,          ///< an extent, a stride or a number of elements that does not fit in 31 bits
   bad_lengths,        ///< a key length below 0 or above the key extent
   bad_number,         ///< a run-time number that is not finite or out of its range
   empty_row,          ///< a query may attend to no key, and the spec says that this is an error

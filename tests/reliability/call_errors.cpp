@@ -119,6 +119,10 @@ TEST_CASE_METHOD(masked_call, "elements, strides and addresses") {
     refs[2].stride[0] = std::int64_t{1} << 40;
     fails(error_code::too_large, "tensor value: axis batch");
   }
+  SECTION("a tensor that reaches beyond 31 bits") {
+    refs[1].stride[2] = std::int64_t{1} << 29; // 5 keys
+    fails(error_code::too_large, "tensor key: with axis key of extent 5 and stride 536870912 it takes more than 2147483647 elements");
+  }
   SECTION("null") {
     refs[6].data = nullptr;
     fails(error_code::missing_tensor, "tensor key_lengths has no data");
