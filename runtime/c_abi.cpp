@@ -87,6 +87,7 @@ status read_tensor(const char *spec, const tensor_shape &shape, const attune_dl_
   const int left_out = shape.rank > 0 && shape.axes[0].axis == axis_name::batch && t.ndim == shape.rank - 1 ? 1 : 0;
   if (t.ndim != shape.rank - left_out)
     return failure(error_code::wrong_axis, "%s: tensor %s: expected %d axes %s, got %d.", spec, shape.name, shape.rank, axes_text(shape).c_str(), static_cast<int>(t.ndim));
+  if (t.ndim > 0 && !t.shape) return failure(error_code::wrong_extent, "%s: tensor %s has no shape (NULL).", spec, shape.name);
   r.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
   r.writable = true; // DLPack does not say
   r.rank = static_cast<int>(t.ndim);
@@ -104,7 +105,9 @@ status read_tensor(const char *spec, const tensor_shape &shape, const attune_dl_
 template <class Named, class NameAt, class Take>
 status by_name(const char *spec, const char *what, const Named *given, std::size_t given_count, int count, NameAt name_at, Take take) {
   bool seen[maximum_tensors] = {};
+  if (!given && given_count > 0) return failure(error_code::wrong_count, "%s: %zu %ss were announced, but the list of them is NULL.", spec, given_count, what);
   for (std::size_t g = 0; g < given_count; ++g) {
+    if (!given[g].name) return failure(error_code::unknown_name, "%s: the name of %s number %zu is NULL.", spec, what, g + 1);
     int place = 0;
     while (place < count && std::strcmp(name_at(place), given[g].name) != 0) ++place;
     if (place == count) {
@@ -119,6 +122,7 @@ status by_name(const char *spec, const char *what, const Named *given, std::size
 }
 
 status find(const char *spec, const artefact_info *&a) {
+  if (!spec) return failure(error_code::unknown_spec, "The name of the spec was passed as NULL. attune_specs lists the names.");
   a = find_artefact(spec);
   if (a) return {};
   std::string names;
@@ -274,6 +278,7 @@ int attune_call(const char *spec, const attune_named_tensor *tensors, size_t ten
 
 int attune_pack_weights(const char *spec, const attune_named_tensor *weights, size_t count, const attune_options *options, attune_packed_weights **packed, char *message,
                         size_t message_size) {
+  if (!packed) return guarded(message, message_size, [] { return failure(error_code::missing_tensor, "attune_pack_weights: there is no place for the packed weights (NULL)."); });
   *packed = nullptr;
   return guarded(message, message_size, [&] { return pack_by_name(spec, weights, count, options, packed); });
 }
@@ -296,7 +301,7 @@ size_t attune_specs(const char **names, size_t capacity) {
 
 size_t attune_spec_text(const char *spec, char *text, size_t size) {
   return copy_text(text, size, [&] {
-    const artefact_info *a = find_artefact(spec);
+    const artefact_info *a = spec ? find_artefact(spec) : nullptr;
     return a ? spec_json(*a) : std::string();
   });
 }

@@ -118,6 +118,15 @@ TEST_CASE_METHOD(named_call, "what a name can get wrong") {
     numbers.pop_back();
     fails(error_code::wrong_count, "number softcap was not passed");
   }
+  SECTION("no name") {
+    tensors[1].name = nullptr;
+    fails(error_code::unknown_name, "the name of tensor number 2 is NULL");
+    fails(error_code::unknown_spec, "The name of the spec was passed as NULL", nullptr);
+  }
+  SECTION("no list") {
+    CHECK(attune_call("fake::masked", nullptr, 7, nullptr, 3, nullptr, message, sizeof message) == static_cast<int>(error_code::wrong_count));
+    CHECK_THAT(message, Contains("7 tensors were announced, but the list of them is NULL"));
+  }
   SECTION("target") {
     options.target = "sse2";
     fails(error_code::unknown_target, "there is no target \"sse2\"");
@@ -142,6 +151,10 @@ TEST_CASE_METHOD(named_call, "what a tensor can get wrong") {
     dq.t.ndim = 2;
     fails(error_code::wrong_axis, "tensor query: expected 4 axes [batch, query, head, head_dim], got 2");
   }
+  SECTION("shape") {
+    dk.t.shape = nullptr;
+    fails(error_code::wrong_extent, "tensor key has no shape (NULL)");
+  }
   SECTION("extents") {
     dk.shape[1] = 4;
     fails(error_code::wrong_extent, "tensor value: axis key: expected 4 (as in tensor key), got 5");
@@ -164,6 +177,7 @@ TEST_CASE("weights are packed and used through the C ABI") {
   CHECK(attune_pack_weights("fake::crossed", weights, 4, nullptr, &packed, message, sizeof message) == static_cast<int>(error_code::missing_tensor));
   CHECK(packed == nullptr);
   CHECK_THAT(message, Contains("output_bias was not given"));
+  CHECK(attune_pack_weights("fake::crossed", weights, 5, nullptr, nullptr, message, sizeof message) == static_cast<int>(error_code::missing_tensor));
   REQUIRE(attune_pack_weights("fake::crossed", weights, 5, nullptr, &packed, message, sizeof message) == 0);
   REQUIRE(packed);
 
@@ -194,6 +208,7 @@ TEST_CASE("specs, texts, targets and codes can be asked for") {
                        Contains("\"numbers\": [\"scale\", \"softcap\", \"window\"]") && Contains("{\"target\": \"avx2\", \"schedule\": \"by hand\"}"));
   CHECK(attune_spec_text("fake::masked", nullptr, 0) == bytes);
   CHECK(attune_spec_text("none", text, sizeof text) == 0);
+  CHECK(attune_spec_text(nullptr, text, sizeof text) == 0);
   CHECK(attune_targets("none", text, sizeof text) == 0);
   CHECK(attune_targets(nullptr, text, sizeof text) > 0);
   CHECK_THAT(text, Contains("{\"name\": \"opencl\", \"in_build\": false"));
