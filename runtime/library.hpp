@@ -1,18 +1,7 @@
 // How a library of generated code makes itself known, and the register of all that this program holds. C++17.
 //
-// The emitter writes one registration file per library, in this form:
-//
-//   extern "C" void attune_install_hooks_stock();
-//   namespace attune {
-//   namespace {
-//   constexpr artefact_info gpt2_record{"gpt2", artefact<::gpt2>::hash, artefact<::gpt2>::n, artefact<::gpt2>::call, gpt2_variants, gpt2_variant_count};
-//   constexpr const artefact_info *held[] = {&gpt2_record};
-//   constexpr library_info library{"stock", held, 1, attune_install_hooks_stock};
-//   bool known() { static const bool once = (register_library(library), true); return once; }
-//   const bool known_at_start = known();
-//   } // namespace
-//   const artefact_info &artefact<::gpt2>::info() { known(); return gpt2_record; }
-//   } // namespace attune
+// The emitter writes one registration file per library (registration, generated/header_writer.hpp): an artefact_info for
+// each spec, one library_info, artefact<...>::info() for each spec, and a static object that registers the library.
 //
 // Every info() registers first, so that the hooks are in place before the first call even where another static object of
 // the program calls a kernel while it is made.

@@ -26,7 +26,7 @@ std::atomic<std::size_t> kept_limit{std::size_t{64} << 20};
 block_header *header_of(void *block) { return reinterpret_cast<block_header *>(static_cast<char *>(block) - guard); }
 std::size_t footprint(std::size_t capacity) { return capacity + 2 * guard; }
 
-/// Rounded up so that blocks of nearly the same size serve each other: to 4 KiB, and by eighths of a power of two above 32 KiB.
+/// Rounded up so that blocks of nearly the same size serve each other: to 4 KiB, and by eighths of a power of two above 64 KiB.
 std::size_t rounded(std::size_t bytes) {
   std::size_t step = 4096;
   while (step * 16 <= bytes) step *= 2;
@@ -57,7 +57,8 @@ public:
     }
     if (best < 0) return nullptr;
     void *block = kept_[best];
-    kept_[best] = kept_[--count_];
+    std::copy(kept_ + best + 1, kept_ + count_, kept_ + best); // in their order: the oldest is dropped first
+    --count_;
     bytes_ -= header_of(block)->capacity;
     return block;
   }
@@ -127,11 +128,11 @@ void release_workspace() noexcept {
 void set_workspace_limit(std::size_t bytes_per_thread) noexcept { kept_limit = bytes_per_thread; }
 
 void *workspace_allocate(const call_context *context, std::size_t bytes) noexcept {
+  if (bytes > SIZE_MAX / 2) return nullptr;
   if (context && context->memory.allocate) {
     char *raw = static_cast<char *>(context->memory.allocate(context->memory.self, bytes + 2 * guard));
     return raw ? raw + guard : nullptr;
   }
-  if (bytes > SIZE_MAX / 2) return nullptr;
   void *block = own().take(bytes);
   return block ? block : system_allocate(rounded(bytes));
 }
