@@ -36,8 +36,8 @@ TEST_CASE("every target is reported, with what is missing where it cannot run") 
 TEST_CASE("CPU features agree with the kernel's list") {
   std::ifstream file("/proc/cpuinfo");
   std::stringstream text;
-  text << file.rdbuf();
-  const std::string flags = " " + text.str() + " ";
+  text << ' ' << file.rdbuf() << ' ';
+  const std::string flags = text.str();
   const auto all = [&](std::initializer_list<const char *> names) {
     for (const char *n : names)
       if (flags.find(" " + std::string(n) + " ") == std::string::npos && flags.find(" " + std::string(n) + "\n") == std::string::npos) return false;
