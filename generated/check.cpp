@@ -153,6 +153,13 @@ tensor_ref reference_to(const linear_map &map, const tensor_shape &shape, projec
   return r;
 }
 
+/// Whether the call must refuse: rows are empty by masks that a call sees (causal, window and lengths).
+bool must_refuse(const reference_operator &op, const reference_answer &expected) {
+  const bool sees_all = op.mask_functions.empty() &&
+                        std::none_of(op.inputs.begin(), op.inputs.end(), [](const input_declaration &i) { return i.role != tensor_role::input; });
+  return op.n.empty_rows == empty_row_policy::error && expected.has_empty_row && sees_all;
+}
+
 } // namespace
 
 std::string check_case::text() const {
@@ -293,6 +300,7 @@ check_result check_kernel(const artefact_info &info, const reference_operator &o
   const reference_answer expected = c.reference();
   if (!ended && ended.code == error_code::empty_row && op.n.empty_rows == empty_row_policy::error && expected.has_empty_row) return {true, where};
   if (!ended) return {false, where + ": the call failed: " + ended.message()};
+  if (must_refuse(op, expected)) return {false, where + ": a row is empty, which the spec makes an error, but the call succeeded"};
   const std::string differences = c.differences(expected);
   return {differences.empty(), differences.empty() ? where : where + ": " + differences};
 }
