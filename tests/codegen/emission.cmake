@@ -31,3 +31,4 @@ add_test(NAME codegen.own_project COMMAND ${CMAKE_COMMAND} -DATTUNE_BUILD=${CMAK
   -DWORK=${CMAKE_CURRENT_BINARY_DIR}/project_test -DCXX=${CMAKE_CXX_COMPILER} -DMAKE=${CMAKE_MAKE_PROGRAM}
   -P ${CMAKE_CURRENT_LIST_DIR}/emission/project_test.cmake)
 set_tests_properties(${emission_tests} PROPERTIES LABELS codegen)
+set_tests_properties(codegen.own_project PROPERTIES LABELS "codegen;package")

@@ -31,3 +31,4 @@ set_tests_properties(codegen.gpu_call_cuda PROPERTIES ENVIRONMENT LD_LIBRARY_PAT
 
 set_tests_properties(codegen.gpu_results codegen.gpu_conversions codegen.gpu_ptx codegen.gpu_call_opencl codegen.gpu_call_cuda
                      PROPERTIES LABELS codegen SKIP_RETURN_CODE 77 TIMEOUT 900)
+set_tests_properties(codegen.gpu_ptx codegen.gpu_call_cuda PROPERTIES LABELS "codegen;cuda")

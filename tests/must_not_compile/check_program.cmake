@@ -12,6 +12,10 @@ function(fail reason)
   message(FATAL_ERROR "${reason}")
 endfunction()
 
+if(expected STREQUAL "")
+  fail("the program has no line \"// expect: <regular expression>\"")
+endif()
+
 execute_process(COMMAND ${command} -DCORRECTED RESULT_VARIABLE result ERROR_VARIABLE said)
 if(NOT result EQUAL 0 OR NOT said STREQUAL "")
   fail("the corrected program does not compile in silence")
