@@ -58,10 +58,10 @@ template <auto E> inline constexpr bool is_storable<property<key::additive, E>> 
 template <auto E, auto... A> inline constexpr bool is_storable<property<key::additive, E, A...>> =
     is_storable<property<key::element, E>>;
 
-/// The names of a call's own tensors (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
+/// The names of a call's own tensors and numbers (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
 template <class Tag> constexpr bool is_free_name() {
   for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
-                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths"})
+                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "scale", "softcap", "window"})
     if (short_name<Tag>::last == taken) return false;
   return true;
 }

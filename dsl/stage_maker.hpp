@@ -126,7 +126,7 @@ template <class Tag> struct stage_maker {
                   "a tensor names each of its axes once; the axes of a mask are batch, head, query and key");
     static_assert(
         rules::name_of_its_own<typename check::nameless>,
-        "an input goes by the last part of its tag's name: that must differ from other inputs and from the call's own tensors");
+        "an input goes by the last part of its tag's name: that must differ from other inputs and from the call's own tensors and numbers");
     static_assert(rules::few_enough_inputs<check::inputs>, "a spec has at most 6 inputs of its own");
     static_assert(rules::property_beside<typename check::alone, typename check::missing>,
                   "this property means something only beside another one: add that one");
