@@ -21,8 +21,11 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (const attune::target_report &r : attune::machine_targets())
-    if (r.target == target->id && !(r.in_build && r.runs_here)) {
-      std::printf("not run: %s: %s\n", target->name, r.in_build ? r.why_not.c_str() : "not in this build");
+    if (r.target == target->id && !r.in_build) {
+      std::fprintf(stderr, "%s is not in this build\n", target->name);
+      return 1;
+    } else if (r.target == target->id && !r.runs_here) {
+      std::printf("not run: %s: %s\n", target->name, r.why_not.c_str());
       return 77;
     }
   chosen = target->id;

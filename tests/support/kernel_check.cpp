@@ -1,6 +1,6 @@
 // kernel_check SPEC TARGET [WORK]: one kernel of the linked library through its standard cases, without the largest where they
 // take the reference more than WORK multiply-adds.
-// Exit status: 0 all cases agree with the reference, 1 some do not, 77 the target is not in the build or cannot run here.
+// Exit status: 0 all cases agree with the reference, 1 some do not or the target is not in the build, 77 it cannot run here.
 #include "generated/check.hpp"
 #include "runtime/dispatch.hpp"
 #include "tests/support/tested_kernel.hpp"
@@ -29,8 +29,9 @@ target_report report_on(const artefact_info &info, target_id target) {
 int check_all(const tested_kernel &kernel, const target_info &target, double work) {
   const artefact_info &info = kernel.info();
   const target_report report = report_on(info, target.id);
-  if (!report.in_build || !report.runs_here) {
-    std::printf("not run: %s for %s: %s\n", kernel.spec, target.name, report.in_build ? report.why_not.c_str() : "not in this build");
+  if (!report.in_build) throw std::runtime_error(std::string(kernel.spec) + " is not in this build for " + target.name);
+  if (!report.runs_here) {
+    std::printf("not run: %s for %s: %s\n", kernel.spec, target.name, report.why_not.c_str());
     return not_run;
   }
   const auto variant = std::find_if(info.variants, info.variants + info.variant_count, [&](const artefact_variant &v) { return v.target == target.id; });
