@@ -10,11 +10,15 @@ static_assert(attune::artefact<sample::nested::only_first>::n.head_dim == 32);
 const attune::artefact_info &info() { return attune::artefact<sample::both>::info(); }
 ]])
 set(compile ${CXX} -std=c++17 -I${FOLDER}/include -I${INCLUDE} ${FOLDER}/header_test.cpp)
+string(TIMESTAMP begin "%s%f" UTC) # microseconds
 execute_process(COMMAND ${compile} -fsyntax-only -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -pedantic -Werror
                 RESULT_VARIABLE failed ERROR_VARIABLE text)
 if(failed)
   message(FATAL_ERROR "the emitted header does not compile as C++17 without warnings:\n${text}")
 endif()
+string(TIMESTAMP end "%s%f" UTC)
+math(EXPR milliseconds "(${end} - ${begin}) / 1000")
+message(STATUS "a file with two emitted headers and the wrapper compiles in ${milliseconds} ms")
 execute_process(COMMAND ${compile} -M OUTPUT_VARIABLE files COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^ \n]*(boost|[Hh]alide|dsl/spec|emission/specs)[^ \n]*" strangers "${files}")
 if(strangers)
