@@ -70,7 +70,8 @@ ATTUNE_API int attune_call(const char *spec, const attune_named_tensor *tensors,
 /* Packs the weights of a spec's projections: "query_weight" [head, head_dim, model_dim], "key_weight", "value_weight"
  * [kv_head, dim, model_dim], "output_weight" [head, value_dim, model_dim], "query_bias" [head, head_dim], "key_bias",
  * "value_bias", "output_bias" [model_dim], as far as the spec has them; f32, f16 or bf16, any strides. A PyTorch Linear's
- * weight [heads * dim, model_dim] is the same memory as [head, dim, model_dim]. Free the result with attune_free_weights. */
+ * weight [heads * dim, model_dim] is the same memory as [head, dim, model_dim]; that of the output projection,
+ * [model_dim, heads * value_dim], needs the strides {value_dim, 1, heads * value_dim}. Free the result with attune_free_weights. */
 ATTUNE_API int attune_pack_weights(const char *spec, const attune_named_tensor *weights, size_t count, const attune_options *options,
                                    attune_packed_weights **packed, char *message, size_t message_size);
 ATTUNE_API void attune_free_weights(attune_packed_weights *packed);
