@@ -182,6 +182,13 @@ TEST_CASE("scale, softcap and window of a call") {
       }
 }
 
+TEST_CASE("ALiBi with the slopes of its paper: scores fall by hundreds within a row") {
+  kernel_call<variants::alibi> call(shape(1, 600, 600)); // 4 heads: 2^-2, 2^-4, 2^-6, 2^-8; the spec divides by 64
+  check_tensor &slope = call.tensor("slope");
+  slope.for_each([&](const auto &at) { slope.set(at, std::ldexp(64.0, -2 * (static_cast<int>(at[0]) + 1))); });
+  call.must_agree();
+}
+
 TEST_CASE("an operator that refuses empty rows refuses them, and writes nothing") {
   kernel_call<variants::refuses_empty_rows> good(shape(2, 5, 9));
   good.must_agree();
