@@ -50,16 +50,22 @@ status order_axes(const artefact_info &artefact, const tensor_shape &shape, cons
   return {};
 }
 
-/// Strides of axes with one element say nothing and are set to what generated code expects.
+bool is_empty(const tensor_shape &shape, const bound_tensor &t) {
+  for (int a = 0; a < shape.rank; ++a)
+    if (t.extent[a] == 0) return true;
+  return false;
+}
+
+/// Strides of axes with one element, and all strides of a tensor without elements, say nothing: they are set to what
+/// generated code expects.
 status check_strides(const artefact_info &artefact, const tensor_shape &shape, bound_tensor &t) {
+  const bool empty = is_empty(shape, t);
   for (int a = 0; a < shape.rank; ++a) {
     const char *axis = name_of(shape.axes[a].axis);
     const bool innermost = a == shape.rank - 1;
     if (t.extent[a] == left_out) continue;
-    if (t.extent[a] <= 1) {
-      t.stride[a] = innermost ? 1 : 0;
-      continue;
-    }
+    if (empty || t.extent[a] <= 1) t.stride[a] = innermost ? 1 : 0;
+    if (t.extent[a] <= 1) continue;
     if (t.extent[a] > INT32_MAX || t.stride[a] > INT32_MAX)
       return failure(error_code::too_large, "%s: tensor %s: axis %s has extent %lld and stride %lld, expected at most %d. Split the call.", artefact.spec, shape.name, axis,
                      integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
@@ -76,8 +82,7 @@ status check_strides(const artefact_info &artefact, const tensor_shape &shape, b
 /// Generated code counts elements in 31 bits: those of a tensor, and those that lie between the ends of an axis.
 status check_size(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t) {
   std::int64_t elements = 1;
-  for (int a = 0; a < shape.rank; ++a)
-    if (t.extent[a] == 0) return {};
+  if (is_empty(shape, t)) return {};
   for (int a = 0; a < shape.rank; ++a) {
     elements *= t.extent[a];
     if (elements > INT32_MAX || t.extent[a] * t.stride[a] > INT32_MAX)
@@ -88,9 +93,7 @@ status check_size(const artefact_info &artefact, const tensor_shape &shape, cons
 }
 
 status check_data(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t, element_type element) {
-  bool empty = false;
-  for (int a = 0; a < shape.rank; ++a) empty |= t.extent[a] == 0;
-  if (!empty && !t.data)
+  if (!is_empty(shape, t) && !t.data)
     return failure(error_code::missing_tensor, "%s: tensor %s has no data (null pointer) although it is not empty.", artefact.spec, shape.name);
   if (reinterpret_cast<std::uintptr_t>(t.data) % size_of(element) != 0)
     return failure(error_code::misaligned, "%s: tensor %s: its address is not a multiple of %d bytes, the size of an %s element.", artefact.spec, shape.name,

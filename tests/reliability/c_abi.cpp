@@ -92,6 +92,23 @@ TEST_CASE_METHOD(named_call, "strides, byte offset, batch left out, uint8 masks,
   CHECK(fake::last().threads == 0);
 }
 
+TEST_CASE_METHOD(named_call, "strides of tensors without elements are ignored") {
+  for (dl_tensor *t : {&dk, &dv, &dallowed, &dbias}) { // numpy's strides of such arrays
+    t->strides.assign(t->shape.size(), 0);
+    t->t.strides = t->strides.data();
+  }
+  dk.shape[1] = dv.shape[1] = dallowed.shape[1] = dbias.shape[1] = 0;
+  lengths[0] = lengths[1] = 0;
+  const int code = run();
+  INFO(message);
+  CHECK(code == 0);
+  for (float x : out) REQUIRE(x == 0);
+  dk.strides[2] = -3;
+  CHECK(run() == 0);
+  dk.shape[3] = 2;
+  CHECK(run() == static_cast<int>(error_code::wrong_extent));
+}
+
 TEST_CASE_METHOD(named_call, "what a name can get wrong") {
   SECTION("spec") { fails(error_code::unknown_spec, "There is no spec \"gpt5\". There are: fake::plain, fake::masked", "gpt5"); }
   SECTION("tensor") {
