@@ -4,6 +4,7 @@
 #include "runtime/memory.hpp"
 #include "runtime/weights.hpp"
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <string>
@@ -35,6 +36,10 @@ template <class Body> int guarded(char *message, std::size_t size, Body body) no
 
 status read_options(const attune_options *given, call_options &options) {
   if (!given) return {};
+  constexpr std::size_t least = offsetof(attune_options, threads); // what the first caller could know
+  if (given->size < least)
+    return failure(error_code::bad_option, "options: size is %zu, expected sizeof(attune_options), %zu here. Set it before the call, or pass NULL for all defaults.", given->size,
+                   sizeof(attune_options));
   attune_options o = {};
   std::memcpy(&o, given, std::min(given->size, sizeof o)); // a caller compiled with an older header knows fewer members
   if (o.target) {

@@ -48,7 +48,7 @@ typedef struct {
   double value;
 } attune_named_number;
 
-/* Zero-initialise, set size to sizeof(attune_options), then what is wanted. A NULL pointer to it means all defaults. */
+/* Zero-initialise, set size to sizeof(attune_options) (0 is an error), then what is wanted. A NULL pointer to it means all defaults. */
 typedef struct {
   size_t size;
   const char *target;  /* NULL: the default target, or the best that runs here */

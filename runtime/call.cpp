@@ -2,6 +2,7 @@
 #include "HalideRuntime.h"
 #include "runtime/bind.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/threads.hpp"
 #include <cmath>
 
 namespace attune {
@@ -151,6 +152,7 @@ status match_weights(const artefact_info &a, const packed_weights_ref &w, std::o
 status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, const call_options &options) noexcept {
   bound_call c;
   if (status s = bind(a, tensors, tensor_count, numbers, number_count, c); !s) return s;
+  if (status s = check_threads(a.spec, options); !s) return s;
   std::optional<target_id> forced = options.target;
   if (c.weights)
     if (status s = match_weights(a, *c.weights, forced); !s) return s;

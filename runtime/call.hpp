@@ -38,7 +38,7 @@ struct packed_weights_ref {
 ///
 /// Checked, in this order and before anything is written: counts; axes, element types, strides, alignment, null data;
 /// extents against the spec and between tensors; overlap; numbers; key lengths; empty rows where the spec makes them an
-/// error (for causal, window and length masks: what a mask tensor or a function leaves empty is not seen); the target.
+/// error (for causal, window and length masks: what a mask tensor or a function leaves empty is not seen); the number of threads; the target.
 ///
 /// Batch may be left out: it is then 1, or, for a tensor that is only read while others have a batch, the same for all of
 /// the batch. Extents of 0 are allowed: with no batch or no query nothing is written; with no key the output is 0 (or the

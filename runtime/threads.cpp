@@ -2,8 +2,12 @@
 #include <sched.h>
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <climits>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -123,15 +127,42 @@ int usable_cpus() {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
+/// ATTUNE_THREADS as it was when first needed.
+struct thread_setting {
+  int count = 0;       ///< 0: not set or empty; -1: not a whole number from 1 on
+  char text[64] = {};  ///< its value, cut to what a message needs
+};
+
+const thread_setting &environment_threads() {
+  static const thread_setting setting = [] {
+    thread_setting s;
+    const char *text = std::getenv("ATTUNE_THREADS");
+    if (!text || !*text) return s;
+    const char *const end = text + std::strlen(text);
+    std::snprintf(s.text, sizeof s.text, "%s", text);
+    const auto [stop, error] = std::from_chars(text, end, s.count);
+    if (error != std::errc() || stop != end || s.count < 1) s.count = -1;
+    return s;
+  }();
+  return setting;
+}
+
 } // namespace
 
 int default_threads() noexcept {
-  static const int count = [] {
-    const char *text = std::getenv("ATTUNE_THREADS");
-    const int asked = text ? std::atoi(text) : 0;
-    return asked > 0 ? asked : usable_cpus();
-  }();
-  return count;
+  const int asked = environment_threads().count;
+  if (asked > 0) return asked;
+  static const int cpus = usable_cpus();
+  return cpus;
+}
+
+status check_threads(const char *spec, const call_options &options) noexcept {
+  if (options.threads < 0)
+    return failure(error_code::bad_option, "%s: call_options::threads is %d, expected 1 or more, or 0 for the default.", spec, options.threads);
+  const thread_setting &setting = environment_threads();
+  if (options.threads == 0 && !options.pool.run && setting.count < 0)
+    return failure(error_code::bad_option, "%s: ATTUNE_THREADS says \"%s\", expected a whole number from 1 to %d. Correct it or unset it.", spec, setting.text, INT_MAX);
+  return {};
 }
 
 void run_tasks(const call_context *context, int count, void (*task)(void *argument, int i), void *argument) noexcept {

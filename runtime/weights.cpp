@@ -3,6 +3,7 @@
 #include "runtime/bind.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/kernel.hpp"
+#include "runtime/threads.hpp"
 #include <cstdlib>
 #include <memory>
 
@@ -132,6 +133,7 @@ status pack_all(const artefact_info &a, const artefact_variant &v, projection_pl
 
 status pack_weights(const artefact_info &a, const weight_refs &given, const call_options &options, detail::packed_memory &packed) noexcept {
   if (!is_projected(a.n)) return failure(error_code::wrong_weights, "%s: this spec has no projections: there are no weights to pack.", a.spec);
+  if (status s = check_threads(a.spec, options); !s) return s;
   const chosen_variant chosen = choose_variant(a, options.target);
   if (!chosen.variant) return chosen.why;
   const artefact_variant &v = *chosen.variant;

@@ -144,6 +144,17 @@ TEST_CASE_METHOD(named_call, "what a name can get wrong") {
     CHECK(attune_call("fake::masked", nullptr, 7, nullptr, 3, nullptr, message, sizeof message) == static_cast<int>(error_code::wrong_count));
     CHECK_THAT(message, Contains("7 tensors were announced, but the list of them is NULL"));
   }
+  SECTION("options whose size was not set") {
+    options.threads = 1;
+    options.size = 0;
+    fails(error_code::bad_option, "options: size is 0, expected sizeof(attune_options)");
+    options.size = sizeof options.size;
+    fails(error_code::bad_option, "options: size is 8");
+  }
+  SECTION("threads") {
+    options.threads = -2;
+    fails(error_code::bad_option, "fake::masked: call_options::threads is -2, expected 1 or more, or 0 for the default");
+  }
   SECTION("target") {
     options.target = "sse2";
     fails(error_code::unknown_target, "there is no target \"sse2\"");

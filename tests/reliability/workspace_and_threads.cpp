@@ -3,10 +3,12 @@
 #include "runtime/memory.hpp"
 #include "runtime/threads.hpp"
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 
 using namespace attune;
@@ -188,4 +190,46 @@ TEST_CASE("many callers at once each get their own results") {
     });
   for (std::thread &t : callers) t.join();
   CHECK(wrong == 0);
+}
+
+namespace {
+status plain_call(const call_options &options) {
+  tensor<float, head<4>, query<>, head_dim<3>> q(3);
+  tensor<float, kv_head<2>, key<>, head_dim<3>> k(5);
+  tensor<float, kv_head<2>, key<>, value_dim<2>> v(5);
+  tensor<float, head<4>, query<>, value_dim<2>> out(3);
+  tensor<float, head<4>, query<>> lse(3);
+  tensor<float, head<4>, query<>, key<>> weights(3, 5);
+  return kernel<fake::plain>{}.try_call(q, k, v, out, lse, weights, options);
+}
+} // namespace
+
+TEST_CASE("a number of threads below 0 is refused") {
+  fake::forget();
+  call_options options;
+  options.threads = -1;
+  const status s = plain_call(options);
+  CHECK(name_of(s.code) == std::string("bad_option"));
+  CHECK_THAT(s.message(), Catch::Matchers::Contains("fake::plain: call_options::threads is -1, expected 1 or more"));
+  CHECK(fake::last().calls == 0);
+  detail::packed_memory packed;
+  CHECK(pack_weights(artefact<fake::crossed>::info(), {}, options, packed).code == error_code::bad_option);
+}
+
+TEST_CASE("ATTUNE_THREADS is a whole number from 1 on, or calls that need it say what it is", "[.threads]") {
+  const char *text = std::getenv("ATTUNE_THREADS");
+  REQUIRE(text);
+  fake::forget();
+  const status s = plain_call({});
+  if (std::string(text) == "3" || std::string(text).empty()) {
+    CHECK(s);
+    CHECK((*text == 0 || default_threads() == 3));
+  } else {
+    CHECK(name_of(s.code) == std::string("bad_option"));
+    CHECK_THAT(s.message(), Catch::Matchers::Contains("ATTUNE_THREADS says \"" + std::string(text) + "\", expected a whole number from 1"));
+    CHECK(fake::last().calls == 0);
+  }
+  call_options options;
+  options.threads = 2;
+  CHECK(plain_call(options));
 }
