@@ -50,6 +50,15 @@ template <class... Dims> struct extents_of {
   static constexpr std::size_t open = (std::size_t{0} + ... + (Dims::value.extent == dynamic_extent ? 1 : 0));
   using list = std::array<std::int64_t, rank>;
 
+  /// A list as a caller writes it. An std::array alone would fill what a short list in braces lacks with 0.
+  struct one_per_axis {
+    list values{};
+    constexpr one_per_axis(const list &given) : values(given) {}
+    template <class... I, class = std::enable_if_t<(std::is_integral_v<I> && ...)>> constexpr one_per_axis(I... given) : values{static_cast<std::int64_t>(given)...} {
+      static_assert(sizeof...(I) == rank, "give one extent and one stride for each axis of the view");
+    }
+  };
+
   static constexpr list fill(const std::int64_t *given, std::size_t count) {
     constexpr axis_extent dims[rank + 1] = {Dims::value...};
     list all{};
@@ -88,7 +97,7 @@ public:
     stride = shape::contiguous(extent);
   }
   /// Any strides, in elements; the last axis must have stride 1 where the kernel needs it contiguous.
-  constexpr view(T *memory, const extents &all, const extents &strides) : data(memory), extent(all), stride(strides) {}
+  constexpr view(T *memory, const typename shape::one_per_axis &all, const typename shape::one_per_axis &strides) : data(memory), extent(all.values), stride(strides.values) {}
   /// A view to write through is also one to read through.
   template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>> constexpr view(const view<U, Dims...> &v) : data(v.data), extent(v.extent), stride(v.stride) {}
 

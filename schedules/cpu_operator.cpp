@@ -33,11 +33,11 @@ private:
   call_arguments args;
   attention_source source;
   blocked_attention attention;
-  Func attended{"attended"}; ///< (d, q, h, b), as stored; with the log-sum-exp beside it where that is wanted
+  Func attended{"attended"}; ///< (d, q, h, b), as stored; with what else is wanted of each row beside it
   std::vector<Func> outputs;
 
-  bool wants_lse() const { return op.n.returns_lse || op.n.returns_weights; }
-  bool attends_into_output() const { return op.n.output_dim == 0 && !wants_lse(); }
+  bool has_more_outputs() const { return op.n.returns_lse || op.n.returns_weights; }
+  bool attends_into_output() const { return op.n.output_dim == 0 && !has_more_outputs(); }
 
   /// Rows of hidden or context as f32 (feature, row, batch); 16-bit elements are converted once for all projections.
   Func input_rows(const std::string &name, const ImageParam &input) {
@@ -71,13 +71,16 @@ private:
   void attend() {
     auto &a = attention;
     const Expr value = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
-    if (wants_lse()) attended(a.d, a.q, a.h, a.b) = Tuple(value, a.lse(a.q, a.h, a.b));
+    std::vector<Expr> of_row{value};
+    if (op.n.returns_lse) of_row.push_back(a.lse(a.q, a.h, a.b));
+    if (op.n.returns_weights) of_row.insert(of_row.end(), {a.row_maximum(a.q, a.h, a.b), a.row_total(a.q, a.h, a.b)});
+    if (has_more_outputs()) attended(a.d, a.q, a.h, a.b) = Tuple(of_row);
     else attended(a.d, a.q, a.h, a.b) = value;
     if (!attends_into_output()) attended.compute_root();
     schedule_cpu_blocked(a, attended, op, target, point);
     if (op.n.output_dim > 0) return;
     Func output = attended;
-    if (wants_lse()) {
+    if (has_more_outputs()) {
       output = Func("output_tensor");
       output(a.d, a.q, a.h, a.b) = attended(a.d, a.q, a.h, a.b)[0];
       output.parallel(a.h);
@@ -86,7 +89,7 @@ private:
     outputs.push_back(output);
   }
 
-  Expr attended_value(Expr d, Expr q, Expr h, Expr b) { return wants_lse() ? Expr(attended(d, q, h, b)[0]) : Expr(attended(d, q, h, b)); }
+  Expr attended_value(Expr d, Expr q, Expr h, Expr b) { return has_more_outputs() ? Expr(attended(d, q, h, b)[0]) : Expr(attended(d, q, h, b)); }
 
   void project_out() {
     projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, projection_lanes(target, point), op.n.element, args.output_matrix);
@@ -100,16 +103,18 @@ private:
     outputs.push_back(p.result);
   }
 
-  Func stored_lse() {
+  /// What stands beside the attended values: log-sum-exp, maximum, sum, as far as they are wanted.
+  Func stored(const char *name, int element) {
     auto &a = attention;
-    Func lse("lse_tensor");
-    lse(a.q, a.h, a.b) = attended(0, a.q, a.h, a.b)[1];
-    return lse;
+    Func f(name);
+    f(a.q, a.h, a.b) = attended(0, a.q, a.h, a.b)[element];
+    return f;
   }
-  void return_lse() { outputs.push_back(stored_lse()); }
+  void return_lse() { outputs.push_back(stored("lse_tensor", 1)); }
 
   void return_weights() {
-    attention_weights w(op, args, source, stored_lse());
+    const int first = op.n.returns_lse ? 2 : 1;
+    attention_weights w(op, args, source, stored("row_maxima", first), stored("row_totals", first + 1));
     w.result.parallel(w.q).vectorize(w.k, target.vector_bytes / 4, TailStrategy::GuardWithIf);
     w.dot.compute_at(w.result, w.q).vectorize(w.k, target.vector_bytes / 4);
     w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, target.vector_bytes / 4);

@@ -5,15 +5,16 @@
 namespace attune {
 using namespace Halide;
 
-attention_weights::attention_weights(const operator_description &op, const call_arguments &args, const attention_source &source, Func lse)
+attention_weights::attention_weights(const operator_description &op, const call_arguments &args, const attention_source &source, Func maximum, Func total)
     : features(0, op.n.head_dim, "weight_features") {
   const Expr key = min(k, max(key_count_of(op, args, b) - 1, 0));
   const Expr scaled = source.query(features, q, h, b) * query_factor(op, args);
   dot(k, q, h, b) = 0.0f;
   dot(k, q, h, b) += scaled * source.key(features, key, h / (op.n.heads / op.n.kv_heads), b);
   const position_expr at{b, h, q, k};
-  const Expr log2_sum = lse(q, h, b) * 1.44269504088896341f;
-  const Expr weight = exp2_nonpositive(base2_score(op, args, dot(k, q, h, b), at) - log2_sum);
+  // This dot product may round otherwise than the one that made the maximum: never above it.
+  const Expr below = min(base2_score(op, args, dot(k, q, h, b), at) - maximum(q, h, b), 0.0f);
+  const Expr weight = exp2_nonpositive(below) / total(q, h, b);
   const Expr keep = select(allowed(op, args, at), detail::u32(0xffffffff), detail::u32(0));
   result(k, q, h, b) = reinterpret<float>(reinterpret<std::uint32_t>(weight) & keep);
 }

@@ -166,9 +166,11 @@ void blocked_attention::define_merge() {
   merged(d, q, t, h, b) += chunk_weight(q, merged_chunk, t, h, b) * sum(d, q, merged_chunk, t, h, b);
 
   const Expr row = q % cut.query_tile, tile = q / cut.query_tile;
-  const Expr row_maximum = maximum(row, tile, h, b), row_total = total(row, tile, h, b);
-  output(d, q, h, b) = select(is_empty_row(row_maximum, row_total), 0.0f, merged(d, row, tile, h, b) / row_total);
-  lse(q, h, b) = log_sum_exp(row_maximum, row_total);
+  const Expr of_row = maximum(row, tile, h, b), sum_of_row = total(row, tile, h, b);
+  output(d, q, h, b) = select(is_empty_row(of_row, sum_of_row), 0.0f, merged(d, row, tile, h, b) / sum_of_row);
+  lse(q, h, b) = log_sum_exp(of_row, sum_of_row);
+  row_maximum(q, h, b) = of_row;
+  row_total(q, h, b) = sum_of_row;
 }
 
 } // namespace attune

@@ -55,6 +55,7 @@ struct blocked_attention {
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
   Halide::Func output{"output"}; ///< f32 (d, q, h, b)
   Halide::Func lse{"lse"};       ///< f32 (q, h, b)
+  Halide::Func row_maximum{"row_maximum"}, row_total{"row_total"}; ///< f32 (q, h, b): of all chunks; maximum in base 2
   bool has_tile_map = false;
   Halide::Expr chunk_keys;       ///< keys per chunk
 

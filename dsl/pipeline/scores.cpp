@@ -32,6 +32,14 @@ private:
 bool changes_scores(const operator_description &op) {
   return op.n.softcap.kind != setting::off || !op.score_functions.empty() || has_additive_mask(op);
 }
+
+/// An additive mask, at least lowest_additive_mask; NaN stays NaN. By bits, where more negative is larger: fast-math would let
+/// a maximum drop the NaN.
+Expr saturated(const Expr &mask) {
+  const Expr bits = reinterpret<std::uint32_t>(mask);
+  const Expr lowest = reinterpret<std::uint32_t>(Expr(lowest_additive_mask));
+  return select(bits > lowest && bits <= Internal::make_const(UInt(32), 0xff800000), lowest_additive_mask, mask);
+}
 } // namespace
 
 Expr query_factor(const operator_description &op, const call_arguments &args) {
@@ -49,7 +57,7 @@ Expr base2_score(const operator_description &op, const call_arguments &args, Exp
   const input_reader read = [&args](int input, const std::vector<Expr> &indices) { return args.read(input, indices); };
   for (const score_function &f : op.score_functions) score = f(score, at, read);
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    if (op.inputs[i].role == tensor_role::additive_mask) score += max(mask_tensor(op, args, static_cast<int>(i), at), lowest_additive_mask);
+    if (op.inputs[i].role == tensor_role::additive_mask) score += saturated(mask_tensor(op, args, static_cast<int>(i), at));
   return selects_as_bits().mutate(score * log2_e);
 }
 

@@ -160,6 +160,29 @@ TEST_CASE("an additive mask of -inf masks, one of -3.4e38 beside ordinary scores
   CHECK(call.lse({0, 0, 0}) == -infinity);
 }
 
+TEST_CASE("a NaN in an additive mask makes its rows NaN, and no other") {
+  kernel_call<variants::biased> call(shape(1, 4, 20));
+  check_tensor &mask = call.tensor("additive_mask");
+  mask.for_each([&](const auto &at) { mask.set(at, at[1] == 3 ? not_a_number : 0.0); });
+  call.must_run();
+  for (int q = 0; q < 4; ++q) CHECK(is_nan_f32(call.tensor("output").bits({0, 0, q, 5})));
+  mask.for_each([&](const auto &at) { mask.set(at, at[0] == 1 && at[1] == 3 ? not_a_number : 0.0); });
+  call.must_run();
+  for (int q = 0; q < 4; ++q) CHECK(is_nan_f32(call.tensor("output").bits({0, 0, q, 5})) == (q == 1));
+}
+
+TEST_CASE("attention weights next to scores of any size: shares of one whole, equal where scores are equal") {
+  for (double factor : {1e3, 1e5, 1e10, 1e28}) {
+    INFO("queries times " << factor);
+    kernel_call<variants::with_weights> call(shape(1, 33, 70));
+    check_tensor &query = call.tensor("query");
+    query.for_each([&](const auto &at) { query.set(at, factor * query.get(at)); });
+    call.must_agree();
+    call.tensor("key").fill([](auto) { return 1.0; }); // equal scores within each row
+    call.must_agree();
+  }
+}
+
 TEST_CASE("softcap comes before the mask: a masked key weighs nothing, a cap bounds the rest") {
   kernel_call<variants::fixed_softcap> call(shape(1, 1, 2)); // cap 2.5, scale 1
   call.tensor("query").fill([](auto n) { return n % 32 == 0 ? 1.0 : 0.0; });

@@ -31,6 +31,8 @@ TEST_CASE("strides are in elements and free") {
   CHECK(r.axes[1] == axis_name::head);
   CHECK(r.extent[0] == 10);
   CHECK(r.stride[0] == 32);
+  const std::size_t step = 32;
+  CHECK(view<float, query<>, head<2>, head_dim<4>>(memory.data(), v.extent, {step, 8, 1}).stride == v.stride);
   const view<const float, query<>, head<2>, head_dim<4>> read = v;
   CHECK_FALSE(erase(read).writable);
 }
