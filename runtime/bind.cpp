@@ -162,8 +162,8 @@ private:
 
   status check_element(const tensor_shape &shape, const tensor_ref &r) {
     if (r.element != shape.element)
-      return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them before the call.", artefact_.spec, shape.name, name_of(shape.element),
-                     name_of(r.element));
+      return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them to %s before the call.", artefact_.spec, shape.name, name_of(shape.element),
+                     name_of(r.element), name_of(shape.element));
     if (shape.written && !r.writable)
       return failure(error_code::not_writable, "%s: tensor %s is written by the kernel, but was passed as read-only.", artefact_.spec, shape.name);
     return {};

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 struct attune_packed_weights {
   attune::detail::packed_memory memory;
@@ -75,6 +78,16 @@ bool read_element(const attune_dl_tensor &t, element_type &e) {
   return true;
 }
 
+/// The element type of a DLTensor, of those that Attune does not take as well: "i64", or the codes where it has no short name.
+std::string element_text(const attune_dl_tensor &t) {
+  constexpr const char *letters[] = {"i", "u", "f", "", "bf", "complex"};
+  const int code = t.dtype.code, bits = t.dtype.bits, lanes = t.dtype.lanes;
+  const bool named = code < 6 && *letters[code];
+  std::string text = named ? letters[code] + std::to_string(bits) : "DLPack type code " + std::to_string(code) + " with " + std::to_string(bits) + " bits";
+  if (lanes != 1) text += " with " + std::to_string(lanes) + " lanes";
+  return text;
+}
+
 std::string axes_text(const tensor_shape &s) {
   std::string text;
   for (int a = 0; a < s.rank; ++a) text += (a ? ", " : "") + std::string(name_of(s.axes[a].axis));
@@ -87,11 +100,13 @@ status read_tensor(const char *spec, const tensor_shape &shape, const attune_dl_
   if (device != host && device != pinned && device != managed)
     return failure(error_code::unsupported_device, "%s: tensor %s is on device type %d. Pass it in the host's memory.", spec, shape.name, device);
   if (!read_element(t, r.element))
-    return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got DLPack type code %d with %d bits and %d lanes.", spec, shape.name, name_of(shape.element),
-                   t.dtype.code, t.dtype.bits, t.dtype.lanes);
-  const int left_out = shape.rank > 0 && shape.axes[0].axis == axis_name::batch && t.ndim == shape.rank - 1 ? 1 : 0;
+    return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them to %s before the call.", spec, shape.name, name_of(shape.element),
+                   element_text(t).c_str(), name_of(shape.element));
+  const bool has_batch = shape.rank > 0 && shape.axes[0].axis == axis_name::batch;
+  const int left_out = has_batch && t.ndim == shape.rank - 1 ? 1 : 0;
   if (t.ndim != shape.rank - left_out)
-    return failure(error_code::wrong_axis, "%s: tensor %s: expected %d axes %s, got %d.", spec, shape.name, shape.rank, axes_text(shape).c_str(), static_cast<int>(t.ndim));
+    return failure(error_code::wrong_axis, "%s: tensor %s: expected %d axes %s, got %d.%s", spec, shape.name, shape.rank, axes_text(shape).c_str(), static_cast<int>(t.ndim),
+                   has_batch ? " Batch may be left out." : "");
   if (t.ndim > 0 && !t.shape) return failure(error_code::wrong_extent, "%s: tensor %s has no shape (NULL).", spec, shape.name);
   r.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
   r.writable = true; // DLPack does not say
@@ -126,12 +141,42 @@ status by_name(const char *spec, const char *what, const Named *given, std::size
   return {};
 }
 
+/// How many letters must be changed, added or left out to make one text the other.
+std::size_t edits_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The spec whose name is nearest to this one, compared without namespaces, if it is near: few edits, counted as a share of the name.
+const artefact_info *near_spec(std::string_view name, const std::vector<const artefact_info *> &specs) {
+  const auto bare = [](std::string_view s) { return s.substr(s.rfind(':') + 1); }; // npos + 1 is 0
+  const artefact_info *best = nullptr;
+  std::size_t fewest = bare(name).size() / 3 + 1;
+  for (const artefact_info *a : specs) {
+    const std::size_t edits = edits_between(bare(name), bare(a->spec));
+    if (edits < fewest) best = a, fewest = edits;
+  }
+  return best;
+}
+
 status find(const char *spec, const artefact_info *&a) {
   if (!spec) return failure(error_code::unknown_spec, "The name of the spec was passed as NULL. attune_specs lists the names.");
   a = find_artefact(spec);
   if (a) return {};
+  const std::vector<const artefact_info *> specs = artefacts();
+  if (const artefact_info *near = near_spec(spec, specs))
+    return failure(error_code::unknown_spec, "There is no spec \"%s\". Did you mean \"%s\"? attune_specs lists all %zu.", spec, near->spec, specs.size());
   std::string names;
-  for (const artefact_info *known : artefacts()) names += (names.empty() ? "" : ", ") + std::string(known->spec);
+  for (const artefact_info *known : specs) names += (names.empty() ? "" : ", ") + std::string(known->spec);
   return failure(error_code::unknown_spec, "There is no spec \"%s\". There are: %s.", spec, names.empty() ? "none" : names.c_str());
 }
 
@@ -150,9 +195,13 @@ struct ordered_arguments {
       return read_tensor(a.spec, in_layout(a.call.tensors[i], a.n.layout), *t.tensor, tensors[i]);
     });
     if (!s) return s;
-    for (int i = 0; i < a.call.tensor_count; ++i)
-      if (!seen[i]) return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Its axes are %s.", a.spec, a.call.tensors[i].name,
-                                   axes_text(in_layout(a.call.tensors[i], a.n.layout)).c_str());
+    for (int i = 0; i < a.call.tensor_count; ++i) {
+      const tensor_shape &shape = a.call.tensors[i];
+      if (seen[i]) continue;
+      if (shape.role == tensor_role::packed_weights)
+        return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Make it once with attune_pack_weights and pass it to every call.", a.spec, shape.name);
+      return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Its axes are %s.", a.spec, shape.name, axes_text(in_layout(shape, a.n.layout)).c_str());
+    }
     return {};
   }
   status read_weights(const artefact_info &a, const attune_named_tensor &t, tensor_ref &r) {

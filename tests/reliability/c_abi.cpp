@@ -111,6 +111,13 @@ TEST_CASE_METHOD(named_call, "strides of tensors without elements are ignored") 
 
 TEST_CASE_METHOD(named_call, "what a name can get wrong") {
   SECTION("spec") { fails(error_code::unknown_spec, "There is no spec \"gpt5\". There are: fake::plain, fake::masked", "gpt5"); }
+  SECTION("a spec, nearly") {
+    const std::string near = "Did you mean \"fake::masked\"? attune_specs lists all 7";
+    for (const char *name : {"masked", "fake::maskd", "fake:masked", "fakes::masked", "stock::maskde"}) {
+      fails(error_code::unknown_spec, near, name);
+      CHECK(std::string(message).find("fake::plain") == std::string::npos);
+    }
+  }
   SECTION("tensor") {
     tensors[0].name = "lengths";
     fails(error_code::unknown_name, "there is no tensor \"lengths\". There are: query, key, value, output, allowed, bias, key_lengths");
@@ -168,7 +175,21 @@ TEST_CASE_METHOD(named_call, "what a tensor can get wrong") {
   }
   SECTION("element") {
     dq.t.dtype.bits = 64;
-    fails(error_code::wrong_element, "tensor query: expected f32 elements, got DLPack type code 2 with 64 bits");
+    fails(error_code::wrong_element, "tensor query: expected f32 elements, got f64. Convert them to f32 before the call");
+  }
+  SECTION("key lengths as they come from Python") {
+    dlengths.t.dtype.bits = 64;
+    fails(error_code::wrong_element, "tensor key_lengths: expected i32 elements, got i64. Convert them to i32 before the call");
+    dlengths.t.dtype.code = 2;
+    fails(error_code::wrong_element, "tensor key_lengths: expected i32 elements, got f64. Convert them to i32");
+    dlengths.t.dtype.bits = 32;
+    fails(error_code::wrong_element, "tensor key_lengths: expected i32 elements, got f32. Convert them to i32");
+  }
+  SECTION("an element without a short name") {
+    dq.t.dtype.code = 7;
+    dq.t.dtype.bits = 8;
+    dq.t.dtype.lanes = 4;
+    fails(error_code::wrong_element, "got DLPack type code 7 with 8 bits with 4 lanes");
   }
   SECTION("another element that the ABI knows") {
     dq.t.dtype.code = 4;
@@ -177,7 +198,11 @@ TEST_CASE_METHOD(named_call, "what a tensor can get wrong") {
   }
   SECTION("axes") {
     dq.t.ndim = 2;
-    fails(error_code::wrong_axis, "tensor query: expected 4 axes [batch, query, head, head_dim], got 2");
+    fails(error_code::wrong_axis, "tensor query: expected 4 axes [batch, query, head, head_dim], got 2. Batch may be left out");
+    dq.t.ndim = 4;
+    dbias.t.ndim = 1;
+    fails(error_code::wrong_axis, "tensor bias: expected 2 axes [query, key], got 1.");
+    CHECK(std::string(message).find("Batch") == std::string::npos);
   }
   SECTION("shape") {
     dk.t.shape = nullptr;
@@ -217,6 +242,9 @@ TEST_CASE("weights are packed and used through the C ABI") {
   tensors[2].weights = nullptr;
   CHECK(attune_call("fake::crossed", tensors, 5, nullptr, 0, nullptr, message, sizeof message) == static_cast<int>(error_code::missing_tensor));
   CHECK_THAT(message, Contains("tensor weights takes packed weights, made by attune_pack_weights"));
+  std::swap(tensors[2], tensors[4]);
+  CHECK(attune_call("fake::crossed", tensors, 4, nullptr, 0, nullptr, message, sizeof message) == static_cast<int>(error_code::missing_tensor));
+  CHECK_THAT(message, Contains("tensor weights was not passed. Make it once with attune_pack_weights"));
   attune_free_weights(packed);
   attune_free_weights(nullptr);
 }
