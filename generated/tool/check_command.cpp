@@ -47,6 +47,7 @@ int failures_of(const stock_spec &spec, const artefact_variant &variant, double 
 }
 
 void run(const request &r) {
+  if (!(r.work > 0)) throw std::runtime_error(fmt::format("--work is {}, expected a number above 0: with less there is no case to check", r.work));
   const stock_spec &spec = find_stock_spec(r.spec);
   int failures = 0;
   for (const artefact_variant *v : variants_to_check(spec.info(), r.targets)) failures += failures_of(spec, *v, r.work);

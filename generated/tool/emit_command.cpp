@@ -6,8 +6,10 @@
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
+#include "schedules/build.hpp"
 #include <fmt/format.h>
 #include <memory>
+#include <stdexcept>
 
 namespace attune {
 namespace {
@@ -30,8 +32,20 @@ const char *outcome_text(emission::outcome_type outcome) {
   return texts[outcome];
 }
 
+/// Where no target can carry the spec, there is nothing to emit, and nothing is written.
+void require_a_target(const operator_description &spec, const std::vector<std::string> &targets) {
+  std::string reasons;
+  for (const std::string &target : targets) {
+    const std::string reason = why_not(spec, *find_target(target));
+    if (reason.empty()) return;
+    reasons += fmt::format("\n  {}: {}", target, reason);
+  }
+  throw std::runtime_error(fmt::format("nothing of {} was emitted: each target refuses it{}", spec.name, reasons));
+}
+
 void run(const request &r) {
   const operator_description spec = find_stock_spec(r.spec).describe();
+  require_a_target(spec, r.targets);
   table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
   for (const std::string &target : r.targets) {
     const emission done = emit({spec, *find_target(target), r.library, r.out, {}, r.assembly, r.loop_nest});

@@ -20,4 +20,6 @@ add_test(NAME codegen.specs_page COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:a
   -P ${CMAKE_CURRENT_LIST_DIR}/emission/page_test.cmake)
 add_test(NAME codegen.stock_exports COMMAND ${CMAKE_COMMAND} -DLIBRARY=$<TARGET_FILE:attune_stock_shared> -DNM=${CMAKE_NM}
   -DHEADER=${PROJECT_SOURCE_DIR}/runtime/c_abi.h -P ${CMAKE_CURRENT_LIST_DIR}/emission/exports_test.cmake)
-set_tests_properties(codegen.specs_page codegen.stock_exports PROPERTIES LABELS codegen)
+add_test(NAME codegen.tool_refusals COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:attune> -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/tool_refusals
+  -P ${CMAKE_CURRENT_LIST_DIR}/emission/refusal_test.cmake)
+set_tests_properties(codegen.specs_page codegen.tool_refusals codegen.stock_exports PROPERTIES LABELS codegen)
