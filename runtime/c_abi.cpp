@@ -1,5 +1,6 @@
 #include "runtime/c_abi.h"
 #include "runtime/dispatch.hpp"
+#include "runtime/edit_distance.hpp"
 #include "runtime/library.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/weights.hpp"
@@ -141,28 +142,13 @@ status by_name(const char *spec, const char *what, const Named *given, std::size
   return {};
 }
 
-/// How many letters must be changed, added or left out to make one text the other.
-std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The spec whose name is nearest to this one, compared without namespaces, if it is near: few edits, counted as a share of the name.
+/// The spec whose name is nearest to this one, compared without namespaces, if at most a third of its letters is wrong.
 const artefact_info *near_spec(std::string_view name, const std::vector<const artefact_info *> &specs) {
   const auto bare = [](std::string_view s) { return s.substr(s.rfind(':') + 1); }; // npos + 1 is 0
   const artefact_info *best = nullptr;
-  std::size_t fewest = bare(name).size() / 3 + 1;
+  int fewest = static_cast<int>(bare(name).size()) / 3 + 1;
   for (const artefact_info *a : specs) {
-    const std::size_t edits = edits_between(bare(name), bare(a->spec));
+    const int edits = edit_distance(bare(name), bare(a->spec));
     if (edits < fewest) best = a, fewest = edits;
   }
   return best;
