@@ -64,8 +64,8 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   const position_expr at{b, h, t * cut.query_tile + q, c * chunk_keys + key};
   Expr score = base2_score(op, args, pass.dot(q, key, c, t, h, b), at);
   if (is_masked) score = masked(score, allowed(op, args, at));
-  const Expr row_maximum = chunk_keys; // the row of `rows` that holds the running maximum
-  rows(q, scatter(key, row_maximum), c, t, h, b) = gather(score, max(rows(q, row_maximum, c, t, h, b), score));
+  const Expr maximum_row = chunk_keys; // the row of `rows` that holds the running maximum
+  rows(q, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, maximum_row, c, t, h, b), score));
   pass.update = rows.num_update_definitions() - 1;
   score_passes.push_back(pass);
 }
@@ -79,15 +79,15 @@ void blocked_attention::define_rows() {
   if (has_tile_map)
     tile_map(block, c, t, h, b) = classify_tile(op, args, first_query(), last_query(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
 
-  const Expr row_maximum = chunk_keys, row_total = chunk_keys + 1;
+  const Expr maximum_row = chunk_keys, total_row = chunk_keys + 1;
   rows(q, k, c, t, h, b) = undef<float>();
-  rows(q, row_maximum, c, t, h, b) = no_score;
+  rows(q, maximum_row, c, t, h, b) = no_score;
   first_row_update = 0;
   if (!has_tile_map && op.n.window.kind != setting::off) add_score_pass("window", true, first, first_full, partial_tile);
   add_score_pass("full", false, first_full, last_full, full_tile);
   add_score_pass("masked", true, last_full, last, partial_tile);
 
-  rows(q, row_total, c, t, h, b) = 0.0f;
+  rows(q, total_row, c, t, h, b) = 0.0f;
   sum_row_update = rows.num_update_definitions() - 1;
   weight_keys = RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, "weight_keys");
   if (has_tile_map) {
@@ -98,8 +98,8 @@ void blocked_attention::define_rows() {
     weight_keys.where(weight_keys.z < last - first_block);
   }
   const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
-  const Expr weight = exp2_nonpositive(rows(q, key, c, t, h, b) - rows(q, row_maximum, c, t, h, b));
-  rows(q, scatter(key, row_total), c, t, h, b) = gather(weight, rows(q, row_total, c, t, h, b) + weight);
+  const Expr weight = exp2_nonpositive(rows(q, key, c, t, h, b) - rows(q, maximum_row, c, t, h, b));
+  rows(q, scatter(key, total_row), c, t, h, b) = gather(weight, rows(q, total_row, c, t, h, b) + weight);
   weight_update = rows.num_update_definitions() - 1;
 }
 
