@@ -27,8 +27,14 @@ lane_plan lanes_of(const operator_description &op, const target_info &target, co
 }
 } // namespace
 
-blocking blocking_of(const schedule_point &p) {
-  return {p.at("query_tile"), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll")};
+blocking blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
+  return {p.at("query_tile"), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll"),
+          multiplies_pairs(op, target)};
+}
+
+bool multiplies_pairs(const operator_description &op, const target_info &target) {
+  // `anything` selects the products of masked values, which stand two in an instruction here.
+  return target.dot_bf16 && op.n.element == element_type::bf16 && op.n.head_dim % 2 == 0 && op.n.masked_values == masked_value_policy::finite;
 }
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
@@ -67,7 +73,7 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
   return p;
 }
 
-std::string cpu_blocked_broken_rule(const target_info &target, const schedule_point &p) {
+std::string cpu_blocked_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
   const auto divides = [](const char *small, int small_value, const char *large, int large_value) -> std::string {
     if (small_value > 0 && large_value % small_value == 0) return "";
     return std::string(small) + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + ")";
@@ -77,9 +83,9 @@ std::string cpu_blocked_broken_rule(const target_info &target, const schedule_po
     return std::string(what) + " needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " + std::to_string(target.vector_registers) +
            " vector registers in all";
   };
-  const blocking cut = blocking_of(p);
+  const blocking cut = blocking_of(op, target, p);
   for (const std::string &broken :
-       {divides("query_vectors x lanes", p.at("query_vectors") * f32_lanes(target), "query_tile", cut.query_tile),
+       {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", p.at("query_vectors") * f32_lanes(target), "query_tile", cut.query_tile),
         divides("row_group", cut.row_group, "query_tile", cut.query_tile), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
         cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
@@ -92,17 +98,40 @@ namespace {
 /// Rows of a tile that run along queries: small, computed once per tile.
 void schedule_row_vectors(Func f, const Var &q, int query_tile, int lanes) { f.bound_extent(q, query_tile).vectorize(q, lanes).unroll(q); }
 
+/// Weights as pairs of bf16, both halves of a vector of pairs stored as one; their totals by vdpbf16ps with ones.
+void schedule_weight_pairs(blocked_attention &a, const lane_plan &lanes) {
+  Var qq("qq"), qi("qi");
+  const int query_tile = a.cut.query_tile;
+  a.weights.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys / 2).bound(a.e, 0, 2).bound_extent(a.t, 1);
+  a.weights.update().split(a.q, qq, qi, lanes.query).reorder(a.e, qi, a.weight_keys.x, qq, a.weight_keys.y, a.weight_keys.z).vectorize(qi).unroll(a.e)
+      .unroll(a.weight_keys.x);
+  a.weight_pair.compute_at(a.weights, a.weight_keys.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
+  a.ones.compute_at(a.sum, a.c).bound(a.e, 0, 2).vectorize(a.e, 2);
+  a.pair_totals.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
+      .vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
+  a.pair_totals.update().split(a.q, qq, qi, lanes.query).reorder(a.total_keys.x, qi, a.k, a.total_keys.y, a.total_keys.z, qq)
+      .atomic().vectorize(a.total_keys.x).vectorize(qi).unroll(a.k);
+}
+
 void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operator_description &op, const schedule_point &point) {
   const int tile = point.at("query_vectors") * lanes.query;
   Var qq("qq"), qi("qi");
   Func &rows = a.rows;
   rows.update(a.first_row_update).vectorize(a.q, lanes.query).unroll(a.q);
-  rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
   for (blocked_attention::score_pass &pass : a.score_passes) {
     rows.update(pass.update).split(a.q, qq, qi, tile).reorder(qi, pass.keys.x, qq, pass.keys.y, pass.keys.z).vectorize(qi, lanes.query).unroll(qi).unroll(pass.keys.x);
     pass.dot.compute_at(rows, qq).bound_extent(a.q, tile).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
-    pass.dot.update().reorder(a.q, a.k, pass.features.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k).unroll(pass.features.x, lanes_for(op.n.head_dim, point.at("dot_unroll")));
+    RVar feature = pass.features.x;
+    int unroll = lanes_for(op.n.head_dim, point.at("dot_unroll"));
+    if (a.cut.bf16_pairs) {
+      RVar half("half");
+      pass.dot.update().split(pass.features.x, feature = RVar("pair"), half, 2).reorder(half, a.q, a.k, feature).atomic().vectorize(half);
+      unroll = lanes_for(op.n.head_dim / 2, unroll);
+    } else pass.dot.update().reorder(a.q, a.k, feature);
+    pass.dot.update().vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k).unroll(feature, unroll);
   }
+  if (a.cut.bf16_pairs) return schedule_weight_pairs(a, lanes);
+  rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
   rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
 }
 
@@ -113,9 +142,16 @@ void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
       .vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q);
   for (std::size_t i = 0; i < a.sum_keys.size(); ++i) {
     RDom &keys = a.sum_keys[i];
-    std::vector<VarOrRVar> order{a.d, a.q, keys.x, keys.y};
-    if (a.has_tile_map) order.push_back(keys.z);
-    a.group_sum.update(static_cast<int>(i)).reorder(order).vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q).unroll(keys.x);
+    Stage update = a.group_sum.update(static_cast<int>(i));
+    if (a.cut.bf16_pairs) {
+      std::vector<VarOrRVar> order{keys.x, a.d, a.q, keys.y, keys.z};
+      if (a.has_tile_map) order.push_back(keys.w);
+      update.reorder(order).atomic().vectorize(keys.x).vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q).unroll(keys.y);
+    } else {
+      std::vector<VarOrRVar> order{a.d, a.q, keys.x, keys.y};
+      if (a.has_tile_map) order.push_back(keys.z);
+      update.reorder(order).vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q).unroll(keys.x);
+    }
   }
 }
 } // namespace
@@ -130,8 +166,17 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
     f->bound_extent(a.t, 1);
   const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };
 
-  per_tile(a.staged_query).bound_extent(a.q, query_tile).bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim);
-  per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
+  per_tile(a.staged_query).bound_extent(a.q, query_tile);
+  if (a.cut.bf16_pairs) {
+    a.staged_query.bound_extent(a.d, op.n.head_dim / 2).vectorize(a.d, lanes_for(op.n.head_dim / 2, lanes.query));
+    per_tile(a.query_tile).bound_extent(a.q, query_tile).bound(a.e, 0, 2).reorder_storage(a.e, a.q, a.d, a.t, a.h, a.b).reorder(a.e, a.q, a.d)
+        .vectorize(a.q, lanes.query).unroll(a.e).unroll(a.q);
+    a.value_pairs.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).reorder(a.e, a.d, a.k)
+        .vectorize(a.d, lanes_for(op.n.value_dim, 2 * lanes.query)).unroll(a.e).unroll(a.d);
+  } else {
+    a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim);
+    per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
+  }
   per_tile(a.merged).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
   a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
   for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
@@ -145,7 +190,7 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
     schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
     f->compute_with(a.sum, a.c);
   }
-  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys + 2);
+  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
   schedule_scores(a, lanes, op, point);
   if (a.stages_rows()) {
     a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);

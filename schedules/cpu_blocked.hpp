@@ -9,10 +9,12 @@ namespace attune {
 /// `family` is chunk or row_tile; key_chunk is a parameter of chunk alone.
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &, const std::string &family);
 schedule_point cpu_blocked_default(const operator_description &, const target_info &, const std::string &family);
-std::string cpu_blocked_broken_rule(const target_info &, const schedule_point &);
+std::string cpu_blocked_broken_rule(const operator_description &, const target_info &, const schedule_point &);
 
+/// Whether both products run over pairs of bf16.
+bool multiplies_pairs(const operator_description &, const target_info &);
 /// The structural part of a point.
-blocking blocking_of(const schedule_point &);
+blocking blocking_of(const operator_description &, const target_info &, const schedule_point &);
 
 /// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b).
 void schedule_cpu_blocked(blocked_attention &, Halide::Func result, const operator_description &, const target_info &, const schedule_point &);

@@ -14,8 +14,8 @@ namespace {
 class cpu_operator {
 public:
   cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how)
-      : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(op, args)),
-        attention(op, args, source, blocking_of(point)) {
+      : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(args)),
+        attention(op, args, source, blocking_of(op, target, point)) {
     attend();
     if (op.n.output_dim > 0) project_out();
     if (op.n.returns_lse) return_lse();
@@ -48,14 +48,14 @@ private:
     return rows;
   }
 
-  /// One projection, stored as the spec stores, read back as f32 (dim, position, head, batch).
+  /// One projection, as the spec stores it (dim, position, head, batch).
   Func project(const std::string &name, const Func &rows, int features_in, int heads, int dim, const matrix_arguments &matrix) {
     projection p(name, features_in, heads * dim, projection_lanes(target, point), op.n.element, matrix);
     p.of([&](Expr feature, Expr row, Expr batch) { return rows(feature, row, batch); });
     schedule_projection(p, projection_place::inner, target, point);
     Func view(name + "_view");
     Var d, n, h, b;
-    view(d, n, h, b) = load_f32(p.result(h * dim + d, n, b), op.n.element);
+    view(d, n, h, b) = p.result(h * dim + d, n, b);
     return view;
   }
 
@@ -135,7 +135,7 @@ std::vector<schedule_parameter> cpu_family::parameters(const operator_descriptio
 }
 
 std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
-  const std::string broken = cpu_blocked_broken_rule(target, point);
+  const std::string broken = cpu_blocked_broken_rule(op, target, point);
   return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(target, point) : broken;
 }
 

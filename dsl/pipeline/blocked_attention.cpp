@@ -10,12 +10,12 @@ namespace {
 Expr ceiling_div(Expr a, int b) { return (a + (b - 1)) / b; }
 } // namespace
 
-attention_source operand_source(const operator_description &op, const call_arguments &args) {
+attention_source operand_source(const call_arguments &args) {
   Var d("d"), n("n"), h("h"), b("b");
-  attention_source s{Func("query_f32"), Func("key_f32"), Func("value_f32")};
-  s.query(d, n, h, b) = load_f32(args.query(d, n, h, b), op.n.element);
-  s.key(d, n, h, b) = load_f32(args.key(d, n, h, b), op.n.element);
-  s.value(d, n, h, b) = load_f32(args.value(d, n, h, b), op.n.element);
+  attention_source s{Func("stored_query"), Func("stored_key"), Func("stored_value")};
+  s.query(d, n, h, b) = args.query(d, n, h, b);
+  s.key(d, n, h, b) = args.key(d, n, h, b);
+  s.value(d, n, h, b) = args.value(d, n, h, b);
   return s;
 }
 
@@ -33,17 +33,27 @@ Expr blocked_attention::last_query() const { return min(t * cut.query_tile + (cu
 
 void blocked_attention::define_operands(const attention_source &source) {
   const int group = op.n.heads / op.n.kv_heads;
-  staged_query(d, q, t, h, b) = source.query(d, min(t * cut.query_tile + q, args.query_count - 1), h, b) * query_factor(op, args);
-  query_tile(q, d, t, h, b) = staged_query(d, q, t, h, b);
+  const Expr query = min(t * cut.query_tile + q, args.query_count - 1);
   // Reads past the last key of a tile repeat that key: nothing beyond a batch's length is ever read.
   const Expr last_key = max(limits_of(op, args, first_query(), last_query(), b).end - 1, 0);
   const Expr key = c * chunk_keys + k;
   const Expr repeated = min(key, last_key), promised = unsafe_promise_clamped(key, 0, args.key_count - 1);
-  key_rows(d, k, c, t, h, b) = source.key(d, repeated, h / group, b);
-  value_rows(d, k, c, t, h, b) = source.value(d, repeated, h / group, b);
+  const auto f32 = [&](const Expr &stored) { return load_f32(stored, op.n.element); };
+  if (cut.bf16_pairs) {
+    staged_query(d, q, t, h, b) = concat_bits({source.query(2 * d, query, h, b), source.query(2 * d + 1, query, h, b)});
+    query_tile(e, q, d, t, h, b) = half_of(staged_query(d, q, t, h, b), e);
+    key_rows(d, k, c, t, h, b) = source.key(d, repeated, h / group, b);
+    full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
+    value_pairs(e, d, k, c, t, h, b) = source.value(d, min(c * chunk_keys + 2 * k + e, last_key), h / group, b);
+    return;
+  }
+  staged_query(d, q, t, h, b) = f32(source.query(d, query, h, b)) * query_factor(op, args);
+  query_tile(q, d, t, h, b) = staged_query(d, q, t, h, b);
+  key_rows(d, k, c, t, h, b) = f32(source.key(d, repeated, h / group, b));
+  value_rows(d, k, c, t, h, b) = f32(source.value(d, repeated, h / group, b));
   if (stages_rows()) return;
-  full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
-  full_value_rows(d, k, c, t, h, b) = source.value(d, promised, h / group, b);
+  full_key_rows(d, k, c, t, h, b) = f32(source.key(d, promised, h / group, b));
+  full_value_rows(d, k, c, t, h, b) = f32(source.value(d, promised, h / group, b));
 }
 
 void blocked_attention::add_score_pass(const std::string &name, bool is_masked, Expr begin, Expr end, int wanted_class) {
@@ -52,7 +62,9 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
                   RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, prefix), 0};
   pass.dot(q, k, c, t, h, b) = 0.0f;
   const Func &keys = is_masked || stages_rows() ? key_rows : full_key_rows;
-  pass.dot(q, k, c, t, h, b) += keys(pass.features, k, c, t, h, b) * query_tile(q, pass.features, t, h, b);
+  const Expr f = pass.features;
+  if (cut.bf16_pairs) pass.dot(q, k, c, t, h, b) += dot_factor(keys(f, k, c, t, h, b)) * dot_factor(query_tile(f % 2, q, f / 2, t, h, b));
+  else pass.dot(q, k, c, t, h, b) += keys(f, k, c, t, h, b) * query_tile(q, f, t, h, b);
   if (has_tile_map) { // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
     pass.keys.where(pass.keys.y < select(tile_map(pass.keys.z, c, t, h, b) == wanted_class, cut.key_block / cut.dot_keys, 0));
   } else { // one condition each with coefficient 1 on the block: Halide trims the loop exactly
@@ -62,7 +74,8 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   }
   const Expr key = pass.keys.z * cut.key_block + pass.keys.y * cut.dot_keys + pass.keys.x;
   const position_expr at{b, h, t * cut.query_tile + q, c * chunk_keys + key};
-  Expr score = base2_score(op, args, pass.dot(q, key, c, t, h, b), at);
+  const Expr dot = pass.dot(q, key, c, t, h, b);
+  Expr score = base2_score(op, args, cut.bf16_pairs ? dot * query_factor(op, args) : dot, at); // pairs hold queries as they are stored
   if (is_masked) score = masked(score, allowed(op, args, at));
   const Expr maximum_row = chunk_keys; // the row of `rows` that holds the running maximum
   rows(q, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, maximum_row, c, t, h, b), score));
@@ -79,7 +92,7 @@ void blocked_attention::define_rows() {
   if (has_tile_map)
     tile_map(block, c, t, h, b) = classify_tile(op, args, first_query(), last_query(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
 
-  const Expr maximum_row = chunk_keys, total_row = chunk_keys + 1;
+  const Expr maximum_row = chunk_keys;
   rows(q, k, c, t, h, b) = undef<float>();
   rows(q, maximum_row, c, t, h, b) = no_score;
   first_row_update = 0;
@@ -87,18 +100,35 @@ void blocked_attention::define_rows() {
   add_score_pass("full", false, first_full, last_full, full_tile);
   add_score_pass("masked", true, last_full, last, partial_tile);
 
+  if (cut.bf16_pairs) define_weight_pairs();
+  else define_weights();
+}
+
+RDom blocked_attention::used_blocks(const char *name, int parts) {
+  RDom r(0, parts, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, name);
+  if (has_tile_map) {
+    r.where(r.y < select(tile_map(r.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
+  } else {
+    const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+    const Expr first_block = c * (chunk_keys / cut.key_block);
+    r.where(r.z >= limits.begin / cut.key_block - first_block);
+    r.where(r.z < ceiling_div(limits.end, cut.key_block) - first_block);
+  }
+  return r;
+}
+
+Expr blocked_attention::weight_of(const Expr &key) {
+  const Expr below_maximum = rows(q, key, c, t, h, b) - rows(q, chunk_keys, c, t, h, b);
+  return cut.bf16_pairs ? exp2_nonpositive_before_cut(below_maximum) : exp2_nonpositive(below_maximum);
+}
+
+void blocked_attention::define_weights() {
+  const Expr total_row = chunk_keys + 1;
   rows(q, total_row, c, t, h, b) = 0.0f;
   sum_row_update = rows.num_update_definitions() - 1;
-  weight_keys = RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, "weight_keys");
-  if (has_tile_map) {
-    weight_keys.where(weight_keys.y < select(tile_map(weight_keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
-  } else {
-    const Expr first_block = c * (chunk_keys / cut.key_block);
-    weight_keys.where(weight_keys.z >= first - first_block);
-    weight_keys.where(weight_keys.z < last - first_block);
-  }
+  weight_keys = used_blocks("weight_keys", cut.dot_keys);
   const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
-  const Expr weight = exp2_nonpositive(rows(q, key, c, t, h, b) - rows(q, maximum_row, c, t, h, b));
+  const Expr weight = weight_of(key);
   rows(q, scatter(key, total_row), c, t, h, b) = gather(weight, rows(q, total_row, c, t, h, b) + weight);
   weight_update = rows.num_update_definitions() - 1;
 }
@@ -118,27 +148,39 @@ void blocked_attention::define_sum() {
   const int unroll = cut.value_unroll;
   group_sum(d, q, g, c, t, h, b) = 0.0f;
   if (has_tile_map) {
-    RDom keys(0, unroll, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
-    keys.where(keys.y < select(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
-    add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
+    if (cut.bf16_pairs) {
+      RDom keys(0, 2, 0, unroll / 2, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
+      keys.where(keys.z < select(tile_map(keys.w, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
+      add_pair_sum_pass(keys, keys.w * (cut.key_block / 2) + keys.z * (unroll / 2) + keys.y);
+    } else {
+      RDom keys(0, unroll, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
+      keys.where(keys.y < select(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
+      add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
+    }
   } else {
     const Expr first_row = t * cut.query_tile + g * cut.row_group;
     const Expr last_row = min(first_row + (cut.row_group - 1), args.query_count - 1);
     const key_limits limits = limits_of(op, args, first_row, last_row, b);
     const Expr first = limits.begin / unroll, last = ceiling_div(limits.end, unroll);
+    const Expr chunk_begin = c * (chunk_keys / unroll);
     const Expr last_whole = stages_rows() ? last : min(last, key_count_of(op, args, b) / unroll);
     const auto pass = [&](const char *name, const Expr &from, const Expr &to, const Func &values) {
       RDom keys(0, unroll, 0, chunk_keys / unroll, name);
-      keys.where(keys.y >= from - c * (chunk_keys / unroll));
-      keys.where(keys.y < to - c * (chunk_keys / unroll));
+      keys.where(keys.y >= from - chunk_begin);
+      keys.where(keys.y < to - chunk_begin);
       add_sum_pass(keys, keys.y * unroll + keys.x, values);
     };
-    pass("sum_keys", first, last_whole, stages_rows() ? value_rows : full_value_rows);
-    if (!stages_rows()) pass("last_sum_keys", max(first, last_whole), last, value_rows);
+    if (cut.bf16_pairs) {
+      RDom keys(0, 2, 0, unroll / 2, 0, chunk_keys / unroll, "sum_keys");
+      keys.where(keys.z >= first - chunk_begin);
+      keys.where(keys.z < last - chunk_begin);
+      add_pair_sum_pass(keys, keys.z * (unroll / 2) + keys.y);
+    } else pass("sum_keys", first, last_whole, stages_rows() ? value_rows : full_value_rows);
+    if (!cut.bf16_pairs && !stages_rows()) pass("last_sum_keys", max(first, last_whole), last, value_rows);
   }
   sum(d, q, c, t, h, b) = group_sum(d, q % cut.row_group, q / cut.row_group, c, t, h, b);
   chunk_maximum(q, c, t, h, b) = rows(q, chunk_keys, c, t, h, b);
-  chunk_total(q, c, t, h, b) = rows(q, chunk_keys + 1, c, t, h, b);
+  if (!cut.bf16_pairs) chunk_total(q, c, t, h, b) = rows(q, chunk_keys + 1, c, t, h, b);
 }
 
 void blocked_attention::define_merge() {

@@ -1,11 +1,14 @@
 // Attention as a blocked Halide pipeline for CPUs: tiles of queries, chunks of keys, two-level softmax.
 //
-//   query_tile  scaled queries of a tile, queries innermost (in the vector lanes)
+//   query_tile  queries of a tile, queries innermost (in the vector lanes), scaled
 //   dot         query . key, full tiles and masked tiles apart
 //   rows        per tile and chunk, in place: first scores and their running maximum, then weights and their sum
 //   sum         weights . value of one chunk
 //   merged      the chunks of a tile put together: sum over c of 2^(max_c - max) sum_c
 //   output      merged / total, and exactly 0 for empty rows
+//
+// Where both products run over pairs of bf16 (`bf16_pairs`), the query tile, the weights and the values are stored as pairs of
+// features or keys, and the weights get a buffer of their own (blocked_pairs.cpp).
 //
 // Loops over key blocks stop at the limits that causal, window and lengths set; other masks are looked up in the tile map.
 #pragma once
@@ -21,23 +24,27 @@ struct blocking {
   int dot_keys;       ///< keys of one register tile of `dot`; divides key_block
   int row_group;      ///< query rows of one register tile of `sum`; divides query_tile
   int value_unroll;   ///< keys that `sum` takes at a time; divides dot_keys
+  bool bf16_pairs;    ///< both products over pairs of bf16, for machines that multiply those: dot_keys and value_unroll are even
 };
 
-/// Where query, key and value come from: arguments, or projections. f32 on the way out, indices (dim, position, head, batch).
+/// Where query, key and value come from: arguments, or projections. As the spec stores them, indices (dim, position, head, batch).
 struct attention_source {
   Halide::Func query, key, value;
 };
-attention_source operand_source(const operator_description &, const call_arguments &);
+attention_source operand_source(const call_arguments &);
 
 struct blocked_attention {
   blocked_attention(const operator_description &, const call_arguments &, const attention_source &, const blocking &);
 
   blocking cut;
-  Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, block{"block"};
-  Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"};
+  Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, block{"block"};
+  Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
   Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func rows{"rows"};
+  /// Pairs of bf16 alone: the weights of two keys as 32 bits, the same as bf16 (half, q, pair of keys), and their sum by pair of a block.
+  Halide::Func weight_pair{"weight_pair"}, weights{"weights"}, pair_totals{"pair_totals"}, ones{"ones"};
+  Halide::RDom total_keys;
   /// One way to fill score blocks: their dot product and the loop over (key in register tile, register tile, block).
   struct score_pass {
     Halide::Func dot;
@@ -47,7 +54,7 @@ struct blocked_attention {
   std::vector<score_pass> score_passes;
   Halide::RDom weight_keys;
   int first_row_update = 0, sum_row_update = 0, weight_update = 0;
-  /// `sum` of one row group, and its loops over (key of `value_unroll`, group of keys[, block]).
+  /// `sum` of one row group, and its loops over ([half of a pair,] key or pair of `value_unroll`, group of keys[, block]).
   Halide::Func group_sum{"group_sum"};
   std::vector<Halide::RDom> sum_keys;
   Halide::Func sum{"sum"}, chunk_maximum{"chunk_maximum"}, chunk_total{"chunk_total"};
@@ -60,7 +67,7 @@ struct blocked_attention {
   Halide::Expr chunk_keys;       ///< keys per chunk
 
   /// Whether key_rows and value_rows are f32 copies of a chunk, made once per tile, rather than read in place.
-  bool stages_rows() const { return op.n.element != element_type::f32; }
+  bool stages_rows() const { return op.n.element != element_type::f32 && !cut.bf16_pairs; }
 
 private:
   const operator_description &op;
@@ -68,10 +75,16 @@ private:
 
   Halide::Expr first_query() const { return t * cut.query_tile; }
   Halide::Expr last_query() const;
+  Halide::Expr weight_of(const Halide::Expr &key);
+  /// Loops over (part of a register tile, register tile, block) of the blocks that are not empty.
+  Halide::RDom used_blocks(const char *name, int parts);
   void define_operands(const attention_source &);
   void define_rows();
+  void define_weights();
+  void define_weight_pairs();
   void add_score_pass(const std::string &name, bool masked, Halide::Expr begin, Halide::Expr end, int wanted_class);
   void add_sum_pass(const Halide::RDom &keys, const Halide::Expr &key, const Halide::Func &values);
+  void add_pair_sum_pass(const Halide::RDom &keys, const Halide::Expr &pair);
   void define_sum();
   void define_merge();
 };

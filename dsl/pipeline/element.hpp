@@ -62,6 +62,18 @@ inline Halide::Expr load_f32(Halide::Expr stored, element_type e) {
   return stored;
 }
 
+/// Half `half` (0: low) of 32 stored bits. Halide's own extract_bits is marked impure, which keeps the halves of a vector from
+/// being stored as one.
+inline Halide::Expr half_of(Halide::Expr bits, Halide::Expr half) {
+  using Halide::Internal::Call;
+  return Call::make(Halide::UInt(16), Call::extract_bits, {std::move(bits), 16 * std::move(half)}, Call::PureIntrinsic);
+}
+
+/// A stored bf16 as a factor of a dot product over pairs: in this form Halide finds vdpbf16ps.
+inline Halide::Expr dot_factor(Halide::Expr stored) {
+  return Halide::cast<float>(Halide::reinterpret(Halide::BFloat(16), std::move(stored)));
+}
+
 /// An f32 as it is stored: rounded to nearest, ties to even.
 inline Halide::Expr store_as(Halide::Expr value, element_type e) {
   switch (e) {

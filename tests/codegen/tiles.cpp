@@ -31,7 +31,7 @@ struct tiles {
 tiles run(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths) {
   const target_info &target = *find_target("avx2");
   call_arguments args(op);
-  blocked_attention attention(op, args, operand_source(op, args), blocking_of(point));
+  blocked_attention attention(op, args, operand_source(args), blocking_of(op, target, point));
   Halide::Func output("output_tensor");
   output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
   output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
@@ -56,7 +56,7 @@ tiles run(const operator_description &op, const schedule_point &point, int queri
 /// What must run: a block of query_tile queries by key_block keys runs if some pair of it is allowed, and unmasked if all are.
 tiles expected(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths,
                const std::function<bool(int query, int key)> &allowed) {
-  const blocking cut = blocking_of(point);
+  const blocking cut = blocking_of(op, target, point);
   tiles t{0, 0};
   for (const int length : lengths)
     for (int q0 = 0; q0 < queries; q0 += cut.query_tile)
