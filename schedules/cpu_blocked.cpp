@@ -28,7 +28,7 @@ lane_plan lanes_of(const operator_description &op, const target_info &target, co
 } // namespace
 
 blocking blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
-  return {p.at("query_tile"), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll"),
+  return {p.at("query_tile"), p.at("query_vectors") * f32_lanes(target), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll"),
           multiplies_pairs(op, target)};
 }
 
@@ -85,8 +85,8 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
   };
   const blocking cut = blocking_of(op, target, p);
   for (const std::string &broken :
-       {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", p.at("query_vectors") * f32_lanes(target), "query_tile", cut.query_tile),
-        divides("row_group", cut.row_group, "query_tile", cut.query_tile), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
+       {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", cut.strip, "query_tile", cut.query_tile),
+        divides("row_group", cut.row_group, "query_vectors x lanes", cut.strip), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
         cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
         fits("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys), fits("row_group x value_vectors", cut.row_group * p.at("value_vectors"))})
@@ -101,26 +101,25 @@ void schedule_row_vectors(Func f, const Var &q, int query_tile, int lanes) { f.b
 /// Weights as pairs of bf16, both halves of a vector of pairs stored as one; their totals by vdpbf16ps with ones.
 void schedule_weight_pairs(blocked_attention &a, const lane_plan &lanes) {
   Var qq("qq"), qi("qi");
-  const int query_tile = a.cut.query_tile;
-  a.weights.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys / 2).bound(a.e, 0, 2).bound_extent(a.t, 1);
-  a.weights.update().split(a.q, qq, qi, lanes.query).reorder(a.e, qi, a.weight_keys.x, qq, a.weight_keys.y, a.weight_keys.z).vectorize(qi).unroll(a.e)
+  const int strip = a.cut.strip, strips = a.cut.query_tile / strip;
+  a.weights.compute_at(a.sum, a.c).bound_extent(a.q, strip).bound_extent(a.s, strips).bound_extent(a.k, a.chunk_keys / 2).bound(a.e, 0, 2).bound_extent(a.t, 1);
+  a.weights.update().split(a.q, qq, qi, lanes.query).reorder(a.e, qi, a.weight_keys.x, qq, a.weight_keys.y, a.weight_keys.z, a.s).vectorize(qi).unroll(a.e)
       .unroll(a.weight_keys.x);
   a.weight_pair.compute_at(a.weights, a.weight_keys.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
   a.ones.compute_at(a.sum, a.c).bound(a.e, 0, 2).vectorize(a.e, 2);
-  a.pair_totals.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
+  a.pair_totals.compute_at(a.sum, a.c).bound_extent(a.q, strip).bound_extent(a.s, strips).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
       .vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
-  a.pair_totals.update().split(a.q, qq, qi, lanes.query).reorder(a.total_keys.x, qi, a.k, a.total_keys.y, a.total_keys.z, qq)
+  a.pair_totals.update().split(a.q, qq, qi, lanes.query).reorder(a.total_keys.x, qi, a.k, a.total_keys.y, a.total_keys.z, qq, a.s)
       .atomic().vectorize(a.total_keys.x).vectorize(qi).unroll(a.k);
 }
 
 void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operator_description &op, const schedule_point &point) {
-  const int tile = point.at("query_vectors") * lanes.query;
   Var qq("qq"), qi("qi");
   Func &rows = a.rows;
   rows.update(a.first_row_update).vectorize(a.q, lanes.query).unroll(a.q);
   for (blocked_attention::score_pass &pass : a.score_passes) {
-    rows.update(pass.update).split(a.q, qq, qi, tile).reorder(qi, pass.keys.x, qq, pass.keys.y, pass.keys.z).vectorize(qi, lanes.query).unroll(qi).unroll(pass.keys.x);
-    pass.dot.compute_at(rows, qq).bound_extent(a.q, tile).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
+    rows.update(pass.update).reorder(a.q, pass.keys.x, pass.keys.y, pass.keys.z, a.s).vectorize(a.q, lanes.query).unroll(a.q).unroll(pass.keys.x);
+    pass.dot.compute_at(rows, pass.keys.y).bound_extent(a.q, a.cut.strip).bound_extent(a.s, 1).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
     RVar feature = pass.features.x;
     int unroll = lanes_for(op.n.head_dim, point.at("dot_unroll"));
     if (a.cut.bf16_pairs) {
@@ -132,7 +131,7 @@ void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operato
   }
   if (a.cut.bf16_pairs) return schedule_weight_pairs(a, lanes);
   rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
-  rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
+  rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq, a.s).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
 }
 
 void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
@@ -190,7 +189,7 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
     schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
     f->compute_with(a.sum, a.c);
   }
-  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, query_tile).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
+  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, a.cut.strip).bound_extent(a.s, query_tile / a.cut.strip).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
   schedule_scores(a, lanes, op, point);
   if (a.stages_rows()) {
     a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);

@@ -29,8 +29,6 @@ blocked_attention::blocked_attention(const operator_description &description, co
   define_merge();
 }
 
-Expr blocked_attention::last_query() const { return min(t * cut.query_tile + (cut.query_tile - 1), args.query_count - 1); }
-
 void blocked_attention::define_operands(const attention_source &source) {
   const int group = op.n.heads / op.n.kv_heads;
   const Expr query = min(t * cut.query_tile + q, args.query_count - 1);
@@ -60,41 +58,41 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   const std::string prefix = name + "_scores";
   score_pass pass{Func(name + "_dot"), RDom(0, op.n.head_dim, name + "_features"),
                   RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, prefix), 0};
-  pass.dot(q, k, c, t, h, b) = 0.0f;
+  pass.dot(q, s, k, c, t, h, b) = 0.0f;
   const Func &keys = is_masked || stages_rows() ? key_rows : full_key_rows;
   const Expr f = pass.features;
-  if (cut.bf16_pairs) pass.dot(q, k, c, t, h, b) += dot_factor(keys(f, k, c, t, h, b)) * dot_factor(query_tile(f % 2, q, f / 2, t, h, b));
-  else pass.dot(q, k, c, t, h, b) += keys(f, k, c, t, h, b) * query_tile(q, f, t, h, b);
+  if (cut.bf16_pairs) pass.dot(q, s, k, c, t, h, b) += dot_factor(keys(f, k, c, t, h, b)) * dot_factor(query_tile(f % 2, s * cut.strip + q, f / 2, t, h, b));
+  else pass.dot(q, s, k, c, t, h, b) += keys(f, k, c, t, h, b) * query_tile(s * cut.strip + q, f, t, h, b);
   if (has_tile_map) { // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
-    pass.keys.where(pass.keys.y < select(tile_map(pass.keys.z, c, t, h, b) == wanted_class, cut.key_block / cut.dot_keys, 0));
+    pass.keys.where(pass.keys.y < select(tile_map(pass.keys.z, s, c, t, h, b) == wanted_class, cut.key_block / cut.dot_keys, 0));
   } else { // one condition each with coefficient 1 on the block: Halide trims the loop exactly
     const Expr first_block = c * (chunk_keys / cut.key_block);
     pass.keys.where(pass.keys.z >= begin - first_block);
     pass.keys.where(pass.keys.z < end - first_block);
   }
   const Expr key = pass.keys.z * cut.key_block + pass.keys.y * cut.dot_keys + pass.keys.x;
-  const position_expr at{b, h, t * cut.query_tile + q, c * chunk_keys + key};
-  const Expr dot = pass.dot(q, key, c, t, h, b);
+  const position_expr at{b, h, t * cut.query_tile + s * cut.strip + q, c * chunk_keys + key};
+  const Expr dot = pass.dot(q, s, key, c, t, h, b);
   Expr score = base2_score(op, args, cut.bf16_pairs ? dot * query_factor(op, args) : dot, at); // pairs hold queries as they are stored
   if (is_masked) score = masked(score, allowed(op, args, at));
   const Expr maximum_row = chunk_keys; // the row of `rows` that holds the running maximum
-  rows(q, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, maximum_row, c, t, h, b), score));
+  rows(q, s, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, s, maximum_row, c, t, h, b), score));
   pass.update = rows.num_update_definitions() - 1;
   score_passes.push_back(pass);
 }
 
 void blocked_attention::define_rows() {
   has_tile_map = !is_affine(op);
-  const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+  const key_limits limits = limits_of(op, args, first_of_strip(), last_of_strip(), b);
   const Expr first = limits.begin / cut.key_block, last = ceiling_div(limits.end, cut.key_block);
   const Expr first_full = clamp(ceiling_div(limits.full_begin, cut.key_block), first, max(first, last));
   const Expr last_full = clamp(limits.full_end / cut.key_block, first_full, max(first_full, last));
   if (has_tile_map)
-    tile_map(block, c, t, h, b) = classify_tile(op, args, first_query(), last_query(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
+    tile_map(block, s, c, t, h, b) = classify_tile(op, args, first_of_strip(), last_of_strip(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
 
   const Expr maximum_row = chunk_keys;
-  rows(q, k, c, t, h, b) = undef<float>();
-  rows(q, maximum_row, c, t, h, b) = no_score;
+  rows(q, s, k, c, t, h, b) = undef<float>();
+  rows(q, s, maximum_row, c, t, h, b) = no_score;
   first_row_update = 0;
   if (!has_tile_map && op.n.window.kind != setting::off) add_score_pass("window", true, first, first_full, partial_tile);
   add_score_pass("full", false, first_full, last_full, full_tile);
@@ -107,9 +105,9 @@ void blocked_attention::define_rows() {
 RDom blocked_attention::used_blocks(const char *name, int parts) {
   RDom r(0, parts, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, name);
   if (has_tile_map) {
-    r.where(r.y < select(tile_map(r.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
+    r.where(r.y < select(tile_map(r.z, s, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
   } else {
-    const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+    const key_limits limits = limits_of(op, args, first_of_strip(), last_of_strip(), b);
     const Expr first_block = c * (chunk_keys / cut.key_block);
     r.where(r.z >= limits.begin / cut.key_block - first_block);
     r.where(r.z < ceiling_div(limits.end, cut.key_block) - first_block);
@@ -118,23 +116,23 @@ RDom blocked_attention::used_blocks(const char *name, int parts) {
 }
 
 Expr blocked_attention::weight_of(const Expr &key) {
-  const Expr below_maximum = rows(q, key, c, t, h, b) - rows(q, chunk_keys, c, t, h, b);
+  const Expr below_maximum = rows(q, s, key, c, t, h, b) - rows(q, s, chunk_keys, c, t, h, b);
   return cut.bf16_pairs ? exp2_nonpositive_before_cut(below_maximum) : exp2_nonpositive(below_maximum);
 }
 
 void blocked_attention::define_weights() {
   const Expr total_row = chunk_keys + 1;
-  rows(q, total_row, c, t, h, b) = 0.0f;
+  rows(q, s, total_row, c, t, h, b) = 0.0f;
   sum_row_update = rows.num_update_definitions() - 1;
   weight_keys = used_blocks("weight_keys", cut.dot_keys);
   const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
   const Expr weight = weight_of(key);
-  rows(q, scatter(key, total_row), c, t, h, b) = gather(weight, rows(q, total_row, c, t, h, b) + weight);
+  rows(q, s, scatter(key, total_row), c, t, h, b) = gather(weight, rows(q, s, total_row, c, t, h, b) + weight);
   weight_update = rows.num_update_definitions() - 1;
 }
 
 void blocked_attention::add_sum_pass(const RDom &keys, const Expr &key, const Func &values) {
-  const Expr weight = rows(g * cut.row_group + q, key, c, t, h, b);
+  const Expr row = g * cut.row_group + q, weight = rows(row % cut.strip, row / cut.strip, key, c, t, h, b);
   Expr value = values(d, key, c, t, h, b);
   if (op.n.masked_values == masked_value_policy::anything) { // 0 x NaN must not reach a row that masks the key
     const Expr keep = select(reinterpret<int>(weight) != 0, detail::u32(0xffffffff), detail::u32(0));
@@ -146,15 +144,16 @@ void blocked_attention::add_sum_pass(const RDom &keys, const Expr &key, const Fu
 
 void blocked_attention::define_sum() {
   const int unroll = cut.value_unroll;
+  const Expr strip = strip_of_group();
   group_sum(d, q, g, c, t, h, b) = 0.0f;
   if (has_tile_map) {
     if (cut.bf16_pairs) {
       RDom keys(0, 2, 0, unroll / 2, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
-      keys.where(keys.z < select(tile_map(keys.w, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
+      keys.where(keys.z < select(tile_map(keys.w, strip, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
       add_pair_sum_pass(keys, keys.w * (cut.key_block / 2) + keys.z * (unroll / 2) + keys.y);
     } else {
       RDom keys(0, unroll, 0, cut.key_block / unroll, 0, chunk_keys / cut.key_block, "sum_keys");
-      keys.where(keys.y < select(tile_map(keys.z, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
+      keys.where(keys.y < select(tile_map(keys.z, strip, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / unroll, 0));
       add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
     }
   } else {
@@ -179,8 +178,8 @@ void blocked_attention::define_sum() {
     if (!cut.bf16_pairs && !stages_rows()) pass("last_sum_keys", max(first, last_whole), last, value_rows);
   }
   sum(d, q, c, t, h, b) = group_sum(d, q % cut.row_group, q / cut.row_group, c, t, h, b);
-  chunk_maximum(q, c, t, h, b) = rows(q, chunk_keys, c, t, h, b);
-  if (!cut.bf16_pairs) chunk_total(q, c, t, h, b) = rows(q, chunk_keys + 1, c, t, h, b);
+  chunk_maximum(q, c, t, h, b) = rows(q % cut.strip, q / cut.strip, chunk_keys, c, t, h, b);
+  if (!cut.bf16_pairs) chunk_total(q, c, t, h, b) = rows(q % cut.strip, q / cut.strip, chunk_keys + 1, c, t, h, b);
 }
 
 void blocked_attention::define_merge() {

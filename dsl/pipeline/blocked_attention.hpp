@@ -2,7 +2,7 @@
 //
 //   query_tile  queries of a tile, queries innermost (in the vector lanes), scaled
 //   dot         query . key, full tiles and masked tiles apart
-//   rows        per tile and chunk, in place: first scores and their running maximum, then weights and their sum
+//   rows        per strip of a tile and chunk, in place: first scores and their running maximum, then weights and their sum
 //   sum         weights . value of one chunk
 //   merged      the chunks of a tile put together: sum over c of 2^(max_c - max) sum_c
 //   output      merged / total, and exactly 0 for empty rows
@@ -19,10 +19,11 @@ namespace attune {
 /// The structural parameters of a schedule: how the pipeline is cut.
 struct blocking {
   int query_tile;     ///< queries per task
+  int strip;          ///< queries of one register tile of `dot`; divides query_tile. The mask trims each strip for itself
   int key_chunk;      ///< keys per softmax chunk; 0: all keys in one
   int key_block;      ///< keys per entry of the tile map, and unit of the trimmed loops
   int dot_keys;       ///< keys of one register tile of `dot`; divides key_block
-  int row_group;      ///< query rows of one register tile of `sum`; divides query_tile
+  int row_group;      ///< query rows of one register tile of `sum`; divides strip
   int value_unroll;   ///< keys that `sum` takes at a time; divides dot_keys
   bool bf16_pairs;    ///< both products over pairs of bf16, for machines that multiply those: dot_keys and value_unroll are even
 };
@@ -37,12 +38,12 @@ struct blocked_attention {
   blocked_attention(const operator_description &, const call_arguments &, const attention_source &, const blocking &);
 
   blocking cut;
-  Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, block{"block"};
+  Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, s{"s"}, block{"block"};
   Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
   Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func rows{"rows"};
-  /// Pairs of bf16 alone: the weights of two keys as 32 bits, the same as bf16 (half, q, pair of keys), and their sum by pair of a block.
+  /// Pairs of bf16 alone: the weights of two keys as 32 bits, the same as bf16 (half, q, s, pair of keys), and their sum by pair of a block.
   Halide::Func weight_pair{"weight_pair"}, weights{"weights"}, pair_totals{"pair_totals"}, ones{"ones"};
   Halide::RDom total_keys;
   /// One way to fill score blocks: their dot product and the loop over (key in register tile, register tile, block).
@@ -73,8 +74,12 @@ private:
   const operator_description &op;
   const call_arguments &args;
 
+  /// Of a tile, of a strip of it.
   Halide::Expr first_query() const { return t * cut.query_tile; }
-  Halide::Expr last_query() const;
+  Halide::Expr last_query() const { return min(first_query() + (cut.query_tile - 1), args.query_count - 1); }
+  Halide::Expr first_of_strip() const { return min(first_query() + s * cut.strip, args.query_count - 1); }
+  Halide::Expr last_of_strip() const { return min(first_query() + s * cut.strip + (cut.strip - 1), args.query_count - 1); }
+  Halide::Expr strip_of_group() const { return g * cut.row_group / cut.strip; }
   Halide::Expr weight_of(const Halide::Expr &key);
   /// Loops over (part of a register tile, register tile, block) of the blocks that are not empty.
   Halide::RDom used_blocks(const char *name, int parts);

@@ -8,26 +8,27 @@ using namespace Halide;
 
 void blocked_attention::define_weight_pairs() {
   const auto bits = [&](const Expr &key) { return reinterpret<std::uint32_t>(weight_of(key)); };
-  weight_pair(q, k, c, t, h, b) = (bits(2 * k) >> 16) | (bits(2 * k + 1) & detail::u32(0xffff0000));
-  weights(e, q, k, c, t, h, b) = undef<std::uint16_t>();
+  weight_pair(q, s, k, c, t, h, b) = (bits(2 * k) >> 16) | (bits(2 * k + 1) & detail::u32(0xffff0000));
+  weights(e, q, s, k, c, t, h, b) = undef<std::uint16_t>();
   const int tile_pairs = cut.dot_keys / 2;
   weight_keys = used_blocks("weight_pairs", tile_pairs);
   const Expr pair = weight_keys.z * (cut.key_block / 2) + weight_keys.y * tile_pairs + weight_keys.x;
-  weights(e, q, pair, c, t, h, b) = half_of(weight_pair(q, pair, c, t, h, b), e);
+  weights(e, q, s, pair, c, t, h, b) = half_of(weight_pair(q, s, pair, c, t, h, b), e);
 
   // Totals by the same instruction, one chain of additions for each pair of a register tile.
   ones(e) = cast<std::uint16_t>(0x3f80);
   total_keys = used_blocks("total_keys", 2);
   const Expr tile = total_keys.z * (cut.key_block / 2) + total_keys.y * tile_pairs;
-  pair_totals(q, k, c, t, h, b) = 0.0f;
-  pair_totals(q, k, c, t, h, b) += dot_factor(weights(total_keys.x, q, tile + k, c, t, h, b)) * dot_factor(ones(total_keys.x));
-  Expr all = pair_totals(q, 0, c, t, h, b);
-  for (int i = 1; i < tile_pairs; ++i) all = all + pair_totals(q, i, c, t, h, b);
+  pair_totals(q, s, k, c, t, h, b) = 0.0f;
+  pair_totals(q, s, k, c, t, h, b) += dot_factor(weights(total_keys.x, q, s, tile + k, c, t, h, b)) * dot_factor(ones(total_keys.x));
+  const auto chain = [&](int i) { return pair_totals(q % cut.strip, q / cut.strip, i, c, t, h, b); };
+  Expr all = chain(0);
+  for (int i = 1; i < tile_pairs; ++i) all = all + chain(i);
   chunk_total(q, c, t, h, b) = all;
 }
 
 void blocked_attention::add_pair_sum_pass(const RDom &keys, const Expr &pair) {
-  const Expr weight = weights(keys.x, g * cut.row_group + q, pair, c, t, h, b);
+  const Expr row = g * cut.row_group + q, weight = weights(keys.x, row % cut.strip, row / cut.strip, pair, c, t, h, b);
   group_sum(d, q, g, c, t, h, b) += dot_factor(weight) * dot_factor(value_pairs(keys.x, d, pair, c, t, h, b));
   sum_keys.push_back(keys);
 }
