@@ -134,10 +134,7 @@ void blocked_attention::define_weights() {
 void blocked_attention::add_sum_pass(const RDom &keys, const Expr &key, const Func &values) {
   const Expr row = g * cut.row_group + q, weight = rows(row % cut.strip, row / cut.strip, key, c, t, h, b);
   Expr value = values(d, key, c, t, h, b);
-  if (op.n.masked_values == masked_value_policy::anything) { // 0 x NaN must not reach a row that masks the key
-    const Expr keep = select(reinterpret<int>(weight) != 0, detail::u32(0xffffffff), detail::u32(0));
-    value = reinterpret<float>(reinterpret<std::uint32_t>(value) & keep);
-  }
+  if (op.n.masked_values == masked_value_policy::anything) value = only_where_weighted(value, weight);
   group_sum(d, q, g, c, t, h, b) += weight * value;
   sum_keys.push_back(keys);
 }

@@ -51,11 +51,13 @@ inline Halide::Expr f32_to_bf16(Halide::Expr value) {
 }
 } // namespace detail
 
+inline Halide::Expr f32_of_bf16(Halide::Expr stored) { return Halide::reinterpret<float>(Halide::cast<std::uint32_t>(std::move(stored)) << 16); }
+
 /// A stored element as f32. Exact for every element type.
 inline Halide::Expr load_f32(Halide::Expr stored, element_type e) {
   switch (e) {
     case element_type::f16: return detail::f16_to_f32(stored);
-    case element_type::bf16: return Halide::reinterpret<float>(Halide::cast<std::uint32_t>(stored) << 16);
+    case element_type::bf16: return f32_of_bf16(stored);
     case element_type::boolean: case element_type::i32: return Halide::cast<float>(stored);
     case element_type::f32: break;
   }

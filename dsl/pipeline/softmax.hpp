@@ -4,12 +4,13 @@
 // is empty is decided by the mask: its maximum then never rises above `masked_score`, and no NaN entered its sum.
 #pragma once
 #include "dsl/pipeline/element.hpp"
+#include "dsl/pipeline/elementary.hpp"
 
 namespace attune {
 
 inline constexpr float masked_score = -1e30f;  ///< what a masked score holds; real scores stay above -9e29
-inline constexpr float no_score = -2e30f;      ///< maximum of a row of which no tile was visited
-inline constexpr float empty_threshold = -9.5e29f;
+inline constexpr float no_score = -9.5e29f;      ///< what a maximum starts from: above masked_score, so that a masked weight is 0 in every row
+inline constexpr float empty_threshold = -9.2e29f;
 
 namespace detail {
 /// 2^x = 2^n p(f) with n the integer next to x and f = x - n; exactly 0 from -127 down. Adding 1.5 * 2^23 + 127 leaves n + 127 in
@@ -42,6 +43,15 @@ inline Halide::Expr exp2_nonpositive_before_cut(Halide::Expr x) {
   });
 }
 
+/// The same without any strict_float, one of which makes every horizontal sum of a module a serial chain: n by floor, and a NaN
+/// kept by its bits. For pipelines where 2^x is not what takes time.
+inline Halide::Expr exp2_nonpositive_fast_math(Halide::Expr x) {
+  using namespace Halide;
+  const Expr bounded = max(x, -127.0f), n = floor(bounded + 0.5f), f = bounded - n;
+  const Expr q = (((1.326472731307149e-3f * f + 9.671512991189957e-3f) * f + 5.550733581185341e-2f) * f + 2.4022242426872253e-1f) * f + 6.931470036506653e-1f;
+  return keep_nan(x, (q * f + 1.0f) * reinterpret<float>((cast<int>(n) + 127) << 23));
+}
+
 /// A score where allowed, `masked_score` where not, whatever the score's bits. By integer arithmetic: a select would let
 /// bounds inference shrink the score's tile by the condition.
 inline Halide::Expr masked(Halide::Expr score, Halide::Expr allowed) {
@@ -49,6 +59,13 @@ inline Halide::Expr masked(Halide::Expr score, Halide::Expr allowed) {
   const Expr keep = select(allowed, detail::u32(0xffffffff), detail::u32(0));
   const Expr otherwise = select(allowed, detail::u32(0), reinterpret<std::uint32_t>(Expr(masked_score)));
   return reinterpret<float>((reinterpret<std::uint32_t>(score) & keep) | otherwise);
+}
+
+/// `value` where its weight is not 0, and 0 elsewhere: 0 x NaN must not reach a row that masks the key.
+inline Halide::Expr only_where_weighted(Halide::Expr value, Halide::Expr weight) {
+  using namespace Halide;
+  const Expr keep = select(reinterpret<int>(weight) != 0, detail::u32(0xffffffff), detail::u32(0));
+  return reinterpret<float>(reinterpret<std::uint32_t>(value) & keep);
 }
 
 inline Halide::Expr is_nan_bits(Halide::Expr x) {

@@ -1,0 +1,142 @@
+#include "dsl/pipeline/decode_attention.hpp"
+#include "dsl/pipeline/element.hpp"
+#include "dsl/pipeline/scores.hpp"
+#include "dsl/pipeline/softmax.hpp"
+
+namespace attune {
+using namespace Halide;
+
+decode_attention::decode_attention(const operator_description &description, const call_arguments &arguments, const attention_source &source,
+                                   const decode_blocking &how)
+    : cut(how), has_tile_map(!is_affine(description)), group(description.n.heads / description.n.kv_heads),
+      chunks(max((arguments.key_count + (how.key_chunk - 1)) / how.key_chunk, 1)), op(description), args(arguments) {
+  define_operands(source);
+  define_scores();
+  define_weights();
+  define_sum();
+  define_merge();
+}
+
+void decode_attention::define_operands(const attention_source &source) {
+  // Reads past the last key repeat it: nothing beyond a batch's length is ever read.
+  const Expr key = min(c * cut.key_chunk + k, max(limits().end - 1, 0));
+  const auto f32 = [&](const Expr &stored) { return load_f32(stored, op.n.element); };
+  const Expr query = source.query(d, n, h * group + g, b);
+  key_rows(d, k, c, h, b) = source.key(d, key, h, b);
+  value_rows(d, k, c, h, b) = source.value(d, key, h, b);
+  if (cut.bf16_pairs) {
+    query_rows(d, g, n, h, b) = query;
+    value_pairs(e, d, k, c, h, b) = value_rows(d, 2 * k + e, c, h, b);
+  } else {
+    query_rows(d, g, n, h, b) = f32(query) * query_factor(op, args);
+  }
+}
+
+void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in_block, int extent) {
+  if (has_tile_map) { // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
+    keys.where(in_block < select(tile_map(number, c, h, b) != static_cast<int>(empty_tile), extent, 0));
+    return;
+  }
+  const Expr first_block = c * (cut.key_chunk / cut.key_block);
+  keys.where(number >= limits().begin / cut.key_block - first_block);
+  keys.where(number < (limits().end + (cut.key_block - 1)) / cut.key_block - first_block);
+}
+
+void decode_attention::define_scores() {
+  if (has_tile_map) { // one class for all the heads of a group and all queries: empty only where it is for each of them
+    Expr any = Expr(static_cast<int>(empty_tile));
+    for (int head = 0; head < group; ++head)
+      any = max(any, select(classify_tile(op, args, 0, last_query(), c * cut.key_chunk + block * cut.key_block, cut.key_block, h * group + head, b) !=
+                                static_cast<int>(empty_tile), static_cast<int>(partial_tile), static_cast<int>(empty_tile)));
+    tile_map(block, c, h, b) = any;
+  }
+  lane_sums(u, g, k, n, c, h, b) = 0.0f;
+  if (cut.bf16_pairs) {
+    features = RDom(0, 2, 0, op.n.head_dim / (2 * cut.lanes), "features");
+    const Expr feature = features.y * (2 * cut.lanes) + 2 * u + features.x;
+    lane_sums(u, g, k, n, c, h, b) += dot_factor(key_rows(feature, k, c, h, b)) * dot_factor(query_rows(feature, g, n, h, b));
+  } else {
+    features = RDom(0, op.n.head_dim / cut.lanes, "features");
+    const Expr feature = features.x * cut.lanes + u;
+    lane_sums(u, g, k, n, c, h, b) += load_f32(key_rows(feature, k, c, h, b), op.n.element) * query_rows(feature, g, n, h, b);
+  }
+  lanes = RDom(0, cut.lanes, "lanes");
+  dot(g, k, n, c, h, b) = 0.0f;
+  dot(g, k, n, c, h, b) += lane_sums(lanes, g, k, n, c, h, b);
+
+  scores(k, g, n, c, h, b) = masked_score;
+  const int vectors = cut.key_block / cut.dot_keys;
+  score_keys = RDom(0, cut.dot_keys, 0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
+  skip_empty(score_keys, score_keys.z, score_keys.y, vectors);
+  const Expr key = score_keys.z * cut.key_block + score_keys.y * cut.dot_keys + score_keys.x;
+  const position_expr at{b, h * group + g, n, c * cut.key_chunk + key};
+  const Expr product = dot(g, key, n, c, h, b);
+  const Expr score = base2_score(op, args, cut.bf16_pairs ? product * query_factor(op, args) : product, at); // pairs hold queries as stored
+  scores(key, g, n, c, h, b) = masked(score, allowed(op, args, at));
+}
+
+void decode_attention::define_weights() {
+  const int vectors = cut.key_chunk / cut.dot_keys;
+  lane_maximum(u, g, n, c, h, b) = no_score;
+  maximum_keys = RDom(0, vectors, "maximum_keys");
+  lane_maximum(u, g, n, c, h, b) = max(lane_maximum(u, g, n, c, h, b), scores(maximum_keys * cut.dot_keys + u, g, n, c, h, b));
+  maximum_lanes = RDom(0, cut.dot_keys, "maximum_lanes");
+  chunk_maximum(g, n, c, h, b) = no_score;
+  chunk_maximum(g, n, c, h, b) = max(chunk_maximum(g, n, c, h, b), lane_maximum(maximum_lanes, g, n, c, h, b));
+
+  const Expr weight = exp2_nonpositive_fast_math(scores(k, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
+  if (cut.bf16_pairs) weights(k, g, n, c, h, b) = f32_of_bf16(detail::f32_to_bf16(weight));
+  else weights(k, g, n, c, h, b) = weight;
+  lane_total(u, g, n, c, h, b) = 0.0f;
+  total_keys = RDom(0, vectors, "total_keys");
+  lane_total(u, g, n, c, h, b) += weights(total_keys * cut.dot_keys + u, g, n, c, h, b);
+  total_lanes = RDom(0, cut.dot_keys, "total_lanes");
+  chunk_total(g, n, c, h, b) = 0.0f;
+  chunk_total(g, n, c, h, b) += lane_total(total_lanes, g, n, c, h, b);
+}
+
+void decode_attention::define_sum() {
+  group_sum(d, g, n, c, h, b) = 0.0f;
+  const int blocks = cut.key_chunk / cut.key_block;
+  if (cut.bf16_pairs) {
+    const auto bits = [&](const Expr &key) { return reinterpret<std::uint32_t>(weights(key, g, n, c, h, b)); };
+    weight_pair(k, g, n, c, h, b) = (bits(2 * k) >> 16) | bits(2 * k + 1);
+    weight_pairs(e, k, g, n, c, h, b) = half_of(weight_pair(k, g, n, c, h, b), e);
+    sum_keys = RDom(0, 2, 0, cut.key_block / 2, 0, blocks, "sum_keys");
+    skip_empty(sum_keys, sum_keys.z, sum_keys.y, cut.key_block / 2);
+    const Expr pair = sum_keys.z * (cut.key_block / 2) + sum_keys.y;
+    group_sum(d, g, n, c, h, b) += dot_factor(weight_pairs(sum_keys.x, pair, g, n, c, h, b)) * dot_factor(value_pairs(sum_keys.x, d, pair, c, h, b));
+  } else {
+    sum_keys = RDom(0, cut.key_block, 0, blocks, "sum_keys");
+    skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
+    const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
+    const Expr weight = weights(key, g, n, c, h, b);
+    Expr value = load_f32(value_rows(d, key, c, h, b), op.n.element);
+    if (op.n.masked_values == masked_value_policy::anything) value = only_where_weighted(value, weight);
+    group_sum(d, g, n, c, h, b) += weight * value;
+  }
+  const Expr place = x - op.n.value_dim;
+  partial(x, g, n, c, h, b) = select(place < 0, group_sum(min(x, op.n.value_dim - 1), g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
+                                     chunk_total(g, n, c, h, b));
+}
+
+void decode_attention::define_merge() {
+  const int at_maximum = op.n.value_dim, at_total = op.n.value_dim + 1;
+  for (RDom *r : {&maximum_chunks, &total_chunks, &merged_chunks}) *r = RDom(0, chunks, "merged_chunks");
+  maximum(g, n, h, b) = no_score;
+  maximum(g, n, h, b) = max(maximum(g, n, h, b), partial(at_maximum, g, n, maximum_chunks, h, b));
+  chunk_weight(c, g, n, h, b) = exp2_nonpositive_fast_math(partial(at_maximum, g, n, c, h, b) - maximum(g, n, h, b));
+  total(g, n, h, b) = 0.0f;
+  total(g, n, h, b) += chunk_weight(total_chunks, g, n, h, b) * partial(at_total, g, n, total_chunks, h, b);
+  merged(d, g, n, h, b) = 0.0f;
+  merged(d, g, n, h, b) += chunk_weight(merged_chunks, g, n, h, b) * partial(d, g, n, merged_chunks, h, b);
+
+  const Expr in_group = h % group, key_head = h / group;
+  const Expr of_row = maximum(in_group, q, key_head, b), sum_of_row = total(in_group, q, key_head, b);
+  output(d, q, h, b) = select(is_empty_row(of_row, sum_of_row), 0.0f, merged(d, in_group, q, key_head, b) / sum_of_row);
+  lse(q, h, b) = log_sum_exp(of_row, sum_of_row);
+  row_maximum(q, h, b) = of_row;
+  row_total(q, h, b) = sum_of_row;
+}
+
+} // namespace attune

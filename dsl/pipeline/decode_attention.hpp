@@ -1,0 +1,64 @@
+// Attention for few queries as a Halide pipeline for CPUs: each key and value is read once, in order, and used for all the query
+// heads that share it. Keys are split into chunks, which cores take apart from each other, and merged by their maxima.
+//
+//   query_rows   scaled queries of the heads that share a key head (or, over pairs of bf16, the queries as stored)
+//   lane_sums    query . key, features in the vector lanes
+//   scores       of a chunk, keys in the lanes, masked
+//   weights      2^(score - largest score of the chunk)
+//   group_sum    weights . value, features in the lanes
+//   partial      of each chunk: the weighted sum, and behind it the largest score and the sum of weights
+//   output       the chunks put together: sum over c of 2^(max_c - max) sum_c, by the total; exactly 0 for empty rows
+//
+// Blocks of keys that the mask leaves empty are skipped: by the limits that causal, window and lengths set, or by the tile map.
+#pragma once
+#include "dsl/pipeline/blocked_attention.hpp"
+
+namespace attune {
+
+struct decode_blocking {
+  int key_chunk;     ///< keys of one partial result
+  int key_block;     ///< keys that are skipped together, and that the weighted sum takes at a time; divides key_chunk
+  int dot_keys;      ///< keys whose scores are stored as one vector; divides key_block
+  int lanes;         ///< features in one vector of lane_sums
+  int value_lanes;   ///< features in one vector of the weighted sum
+  bool bf16_pairs;   ///< both products over pairs of bf16
+};
+
+struct decode_attention {
+  decode_attention(const operator_description &, const call_arguments &, const attention_source &, const decode_blocking &);
+
+  decode_blocking cut;
+  /// g: head among those that share a key head h; n: query; u: lane; x: place in a partial result; e: half of a pair.
+  Halide::Var d{"d"}, q{"q"}, g{"g"}, n{"n"}, k{"k"}, c{"c"}, h{"h"}, b{"b"}, u{"u"}, x{"x"}, e{"e"}, block{"block"};
+  Halide::Func query_rows{"query_rows"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
+  Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
+  Halide::Func lane_sums{"lane_sums"}, dot{"dot"}, scores{"scores"};
+  Halide::Func lane_maximum{"lane_maximum"}, chunk_maximum{"chunk_maximum"}, weights{"weights"}, lane_total{"lane_total"}, chunk_total{"chunk_total"};
+  Halide::Func weight_pair{"weight_pair"}, weight_pairs{"weight_pairs"}, group_sum{"group_sum"}, partial{"partial"};
+  Halide::RDom features, lanes, score_keys, maximum_keys, maximum_lanes, total_keys, total_lanes, sum_keys;
+  Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, merged{"merged"};
+  Halide::RDom maximum_chunks, total_chunks, merged_chunks;
+  Halide::Func output{"output"};                                   ///< f32 (d, q, head, b)
+  Halide::Func lse{"lse"};                                         ///< f32 (q, head, b)
+  Halide::Func row_maximum{"row_maximum"}, row_total{"row_total"}; ///< f32 (q, head, b): of all chunks; maximum in base 2
+  bool has_tile_map = false;
+  int group;                                                       ///< query heads for each key head
+  Halide::Expr chunks;
+  int partial_extent() const { return op.n.value_dim + std::max(2, cut.value_lanes); } ///< of x
+
+private:
+  const operator_description &op;
+  const call_arguments &args;
+
+  Halide::Expr last_query() const { return args.query_count - 1; }
+  key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
+  /// Trims block `number` of the chunk to those that are not empty: `in_block` is the loop inside it, of `extent` steps.
+  void skip_empty(Halide::RDom &, const Halide::Expr &number, const Halide::Expr &in_block, int extent);
+  void define_operands(const attention_source &);
+  void define_scores();
+  void define_weights();
+  void define_sum();
+  void define_merge();
+};
+
+} // namespace attune
