@@ -106,7 +106,7 @@ template <class Spec> void prefill(benchmark::State &state, target_id target, do
   state.counters["peak"] = highest;
   state.counters["of_peak"] = gflops / highest;
   state.counters["disturbed"] = core.disturbed();
-  state.SetLabel(choose_variant(artefact<Spec>::info(), target).variant->schedule);
+  state.SetLabel(choose_kernel(*choose_variant(artefact<Spec>::info(), target).variant, length, length).schedule);
 }
 
 template <class Spec> void register_prefill(const std::string &work, std::map<target_id, double> &peaks) {
