@@ -4,7 +4,7 @@
 #include "dsl/targets.hpp"
 #include "generated/manifest.hpp"
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,17 +21,20 @@ struct emission_order {
   const target_info &target;
   std::string library;                  ///< part of the names of the generated functions
   std::filesystem::path directory;      ///< for <stem>.<target>.o and <stem>.<target>.json; made if needed
-  std::optional<schedule_point> pinned; ///< used instead of the schedule that would be chosen
+  std::map<length_bucket, schedule_point> pinned; ///< used instead of the schedules that would be chosen for these buckets
   bool assembly = false;                ///< <stem>.<target>.s as well
   bool loop_nest = false;               ///< <stem>.<target>.stmt as well: the lowered loop nest
 };
+
+/// One schedule for calls of every length.
+std::map<length_bucket, schedule_point> pinned_everywhere(const numbers &, const schedule_point &);
 
 struct emission {
   enum outcome_type { emitted, unchanged, refused } outcome;
   manifest record;
 };
 
-/// Emits what is not there yet: if the manifest that stands in the folder tells of the same spec text, target, schedule,
+/// Emits what is not there yet: if the manifest that stands in the folder tells of the same spec text, target, schedules,
 /// names, versions and generator, and its object is there, nothing is touched.
 emission emit(const emission_order &);
 
