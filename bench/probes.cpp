@@ -1,8 +1,9 @@
 #include "bench/probes.hpp"
+#include "bench/memory_block.hpp"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
+#include <cstring>
 #include <immintrin.h>
 #include <sched.h>
 #include <stdexcept>
@@ -105,22 +106,24 @@ public:
 
 private:
   double memory_read() {
-    if (streams_.empty()) streams_.assign(2 * stream_bytes + 64, 1); // written: otherwise all pages would be the one of zeros
-    const char *first = streams_.data() + (64 - reinterpret_cast<std::uintptr_t>(streams_.data()) % 64) % 64;
-    const char *second = first + stream_bytes;
+    if (streams_.bytes() == 0) {
+      streams_ = memory_block(2 * stream_bytes);
+      std::memset(streams_.data(), 1, streams_.bytes()); // otherwise all pages would be the one of zeros
+    }
+    const char *first = streams_.data(), *second = first + stream_bytes;
     return std::max(read_streams<0>(first, second), read_streams<1024>(first, second));
   }
-  std::vector<char> streams_;
+  memory_block streams_;
 };
 
 } // namespace
 
-bool compute_probe(target_id target, element_type element, probe_kind &kind) {
+probe_kind compute_probe(target_id target, element_type element) {
   switch (target) {
-    case target_id::avx2: kind = probe_kind::fma_256; return true;
-    case target_id::avx512: kind = probe_kind::fma_512; return true;
-    case target_id::avx512_bf16: kind = element == element_type::bf16 ? probe_kind::dot_bf16 : probe_kind::fma_512; return true;
-    default: return false;
+    case target_id::avx2: return probe_kind::fma_256;
+    case target_id::avx512: return probe_kind::fma_512;
+    case target_id::avx512_bf16: return element == element_type::bf16 ? probe_kind::dot_bf16 : probe_kind::fma_512;
+    default: throw std::invalid_argument(std::string("probes: none for target ") + info_of(target).name);
   }
 }
 

@@ -21,8 +21,9 @@ constexpr const char *name_of(probe_kind k) {
 }
 constexpr const char *unit_of(probe_kind k) { return k == probe_kind::memory_read ? "GB/s" : "GFLOP/s"; }
 
-/// The probe that bounds a kernel with this target's instructions and elements; false where there is none (no x86 target).
-bool compute_probe(target_id, element_type, probe_kind &);
+/// The probe that bounds a kernel with this target's instructions and elements. Throws std::invalid_argument for a target
+/// that is not x86.
+probe_kind compute_probe(target_id, element_type);
 /// Whether this machine has the instructions.
 bool has_probe(probe_kind);
 

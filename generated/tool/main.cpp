@@ -10,6 +10,7 @@ int main(int argc, char **argv) {
   attune::add_targets_command(app);
   attune::add_emit_command(app);
   attune::add_check_command(app);
+  attune::add_bench_command(app);
   try {
     app.parse(argc, argv);
     return 0;
