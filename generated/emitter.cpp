@@ -1,6 +1,7 @@
 #include "generated/emitter.hpp"
 #include "generated/digest.hpp"
 #include "generated/files.hpp"
+#include "generated/linked_module.hpp"
 #include "generated/names.hpp"
 #include "schedules/build.hpp"
 #include <algorithm>
@@ -112,11 +113,7 @@ Halide::Module module_of(const emission_order &order, const manifest &m) {
   std::vector<Halide::Module> parts;
   for (const emitted_kernel &k : m.kernels) parts.push_back(build_module(order.spec, order.target, k.schedule, halide_name(k.run)));
   if (!m.pack.empty()) parts.push_back(build_pack_module(order.spec, order.target, m.kernels.front().schedule, halide_name(m.pack)));
-  if (parts.size() == 1) return parts.front();
-  Halide::Module all = Halide::link_modules(function_name(order.library, order.spec.name, order.target.name), parts);
-  for (const Halide::Module &part : parts)
-    if (part.any_strict_float()) all.set_any_strict_float(true); // link_modules forgets it, and LLVM would then reassociate 2^x away
-  return all;
+  return linked_module(function_name(order.library, order.spec.name, order.target.name), parts);
 }
 
 /// Lowers, compiles and puts the files in place, all or none of them.

@@ -92,25 +92,26 @@ bool asked_for(const std::vector<registered_spec> &specs, architecture host) {
 
 std::string limit_text(int limit) { return limit == INT_MAX ? "INT_MAX" : std::to_string(limit); }
 
-/// The rows of a variant's kernels: one per bucket, in the order in which a call looks, without those whose calls fall to
-/// the same function in the next row.
+/// The rows of a variant's kernels: one per bucket, in the order in which a call looks, without those whose calls
+/// fall to the same function in a later row.
 std::vector<std::string> kernel_rows(const numbers &n, const manifest &m) {
-  std::vector<std::string> rows;
-  const emitted_kernel *next = nullptr;
-  length_limits next_limits;
+  struct row {
+    length_limits limits;
+    const emitted_kernel *kernel;
+  };
+  std::vector<row> rows; // the last one first
   const length_buckets buckets = buckets_of(n);
   for (int i = buckets.count - 1; i >= 0; --i) {
-    const length_bucket bucket = buckets.list[i];
-    const auto takes = [&](const emitted_kernel &k) { return std::count(k.buckets.begin(), k.buckets.end(), bucket) > 0; };
-    const emitted_kernel &kernel = *std::find_if(m.kernels.begin(), m.kernels.end(), takes);
-    const length_limits limits = limits_of(n, bucket);
-    if (&kernel == next && next_limits.hold(limits.queries, limits.keys)) continue;
-    rows.push_back(fmt::format("    {{{}, {}, {}, \"{}\"}},\n", limit_text(limits.queries), limit_text(limits.keys), kernel.run, kernel.schedule.text()));
-    next = &kernel;
-    next_limits = limits;
+    const auto takes = [&](const emitted_kernel &k) { return std::count(k.buckets.begin(), k.buckets.end(), buckets.list[i]) > 0; };
+    const emitted_kernel *kernel = &*std::find_if(m.kernels.begin(), m.kernels.end(), takes);
+    const length_limits limits = limits_of(n, buckets.list[i]);
+    const auto next = std::find_if(rows.rbegin(), rows.rend(), [&](const row &r) { return r.limits.hold(limits.queries, limits.keys); });
+    if (next == rows.rend() || next->kernel != kernel) rows.push_back({limits, kernel});
   }
-  std::reverse(rows.begin(), rows.end());
-  return rows;
+  std::vector<std::string> text;
+  for (auto r = rows.rbegin(); r != rows.rend(); ++r)
+    text.push_back(fmt::format("    {{{}, {}, {}, \"{}\"}},\n", limit_text(r->limits.queries), limit_text(r->limits.keys), r->kernel->run, r->kernel->schedule.text()));
+  return text;
 }
 
 /// For one machine: the generated functions, each spec's variants with their kernels (none: a null array) and the library's hooks.
