@@ -60,7 +60,7 @@ std::vector<check_case> standard_cases(const numbers &n, const artefact_variant 
   const lengths_to_try lengths(variant);
   constexpr int longest_square = 1025;
   for (int length : lengths.all) {
-    if (length <= longest_square) add(1, length, length);
+    if (length <= longest_square || n.same_extents) add(1, length, length);
     for (int queries : lengths.few_queries) add(1, queries, length);
     add(1, length, 7);
   }

@@ -13,9 +13,11 @@
 #include "tests/codegen/emission/folder.hpp"
 #include "tests/codegen/emission/specs.hpp"
 #include <catch2/catch.hpp>
+#include <climits>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <limits>
 #include <set>
 
 using namespace attune;
@@ -179,6 +181,24 @@ TEST_CASE("every kernel computes what the spec says, on both sides of each limit
       CHECK(run.size() == static_cast<std::size_t>(variant.kernel_count));
     }
   }
+}
+
+TEST_CASE("standard cases lie around the tiles of every kernel, and on both sides of each limit between two") {
+  const artefact_kernel kernels[] = {{8, 300, nullptr, "first key_chunk=48"}, {INT_MAX, INT_MAX, nullptr, "second key_chunk=1500"}};
+  const auto lengths_of = [](const artefact_variant &variant) {
+    std::set<std::pair<int, int>> lengths;
+    for (const check_case &c : standard_cases(samples()[0].reference.n, variant, std::numeric_limits<double>::infinity())) lengths.insert({c.queries, c.keys});
+    return lengths;
+  };
+  const auto two = lengths_of({target_id::avx2, kernels, 2, nullptr, 0}), one = lengths_of({target_id::avx2, kernels + 1, 1, nullptr, 0});
+  for (const int keys : {47, 48, 49, 299, 300, 301, 1499, 1500, 1501})
+    for (const int queries : {8, 9}) {
+      INFO(queries << " queries, " << keys << " keys");
+      CHECK(two.count({queries, keys}) == 1);
+      CHECK(one.count({queries, keys}) == 0);
+    }
+  CHECK(one.count({5, 1501}) == 1);
+  CHECK(one.count({5, 301}) == 0);
 }
 
 TEST_CASE("a schedule is pinned for a length that no call has") {
