@@ -2,6 +2,7 @@
 #include "bench/interrupt.hpp"
 #include "bench/machine.hpp"
 #include "bench/results.hpp"
+#include "bench/sampling.hpp"
 #include "generated/files.hpp"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "bench/peers.hpp"
 #include "bench/interrupt.hpp"
+#include "bench/sampling.hpp"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -21,7 +22,7 @@ bool is_installed(const fs::path &folder, const std::string &name) { return acce
 nlohmann::json request_for(const work &w, const fs::path &folder) {
   const numbers &n = w.info().n;
   std::vector<int> cores(usable_cores().begin(), usable_cores().begin() + w.threads);
-  return {{"form", is_projected(n) ? "layer" : "attention"}, {"element", name_of(n.element)}, {"batch", w.batch}, {"heads", n.heads}, {"kv_heads", n.kv_heads},
+  return {{"form", is_projected(n) ? "layer" : w.counts == measure::bytes ? "decode" : "attention"}, {"element", name_of(n.element)}, {"batch", w.batch}, {"heads", n.heads}, {"kv_heads", n.kv_heads},
           {"head_dim", n.head_dim}, {"model_dim", n.model_dim}, {"queries", w.queries}, {"keys", w.keys}, {"causal", n.causal != causal_alignment::off},
           {"cold", w.cold}, {"threads", w.threads}, {"cores", cores}, {"folder", folder.string()}};
 }
@@ -69,9 +70,10 @@ std::vector<peer_way> peer_list::prepare(const work &w, const kernel_call &ours,
       const peer_offer offer = process.prepare(request_for(w, scratch_));
       versions_[name] = offer.version;
       for (const auto &[way, why] : offer.left_out) left_out[name + " " + way] = why;
+      if (offer.ways.empty() && offer.left_out.empty()) left_out[name] = "it has no operator for this work";
       for (const std::string &way : offer.ways) {
         if (const auto wrong = check(process, way, w, our_output, expected)) left_out[name + " " + way] = *wrong;
-        else ready.push_back({&process, name + " " + way, way});
+        else ready.push_back({&process, name + " " + way, way, calls_for(median(process.run(way, 3)))});
       }
     } catch (const peer_error &e) {
       left_out[name] = e.what();

@@ -1,4 +1,5 @@
 #include "bench/results.hpp"
+#include "bench/sampling.hpp"
 #include "generated/tool/table.hpp"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "bench/rounds.hpp"
 #include "bench/interrupt.hpp"
+#include "bench/sampling.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/threads.hpp"
@@ -14,16 +15,12 @@ using clock = std::chrono::steady_clock;
 
 constexpr double undisturbed = 0.95; ///< a round whose probes reach this part of the run's best counts
 constexpr int most_tries = 4;
-constexpr double sample_seconds = 0.015; ///< short calls are repeated for about so long, and their median is the sample
 
 template <class Work> double seconds_of(const Work &work) {
   const auto start = clock::now();
   work();
   return std::chrono::duration<double>(clock::now() - start).count();
 }
-
-/// An odd number, so that the median is one of the calls.
-int calls_for(double seconds) { return std::clamp(static_cast<int>(sample_seconds / seconds), 1, 25) | 1; }
 
 double sample(kernel_call &kernel, int threads, int calls) {
   std::vector<double> seconds;
@@ -53,7 +50,7 @@ std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int 
   for (std::size_t i = 0; i < ways.size();) {
     if (interrupted()) throw interruption();
     try {
-      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, calls));
+      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, ways[i].calls));
       ++i;
     } catch (const peer_error &e) {
       left_out[ways[i].name] = e.what();
@@ -64,16 +61,6 @@ std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int 
 }
 
 } // namespace
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-double spread(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[values.size() * 3 / 4] - values[values.size() / 4]) / values[values.size() / 2];
-}
 
 bench_run::bench_run(const peer_setting &setting) : peers(setting), one_core_({usable_cores().front()}) {
   const std::vector<int> &cores = usable_cores();

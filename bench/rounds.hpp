@@ -44,8 +44,4 @@ private:
   std::unique_ptr<probes> two_cores_; ///< null where the process may use one CPU only
 };
 
-double median(std::vector<double>);
-/// Distance of the quartiles over the median.
-double spread(std::vector<double>);
-
 } // namespace attune::bench
