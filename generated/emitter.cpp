@@ -25,13 +25,6 @@ public:
   [[noreturn]] void error(const char *text) override { throw emission_error(text); }
 };
 
-std::string halide_version() { return fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH); }
-
-std::string llvm_version() {
-  const int version = Halide::Internal::get_llvm_version();
-  return fmt::format("{}.{}", version / 10, version % 10);
-}
-
 std::string fingerprint_of(const manifest &m) {
   std::uint64_t state = fnv_start;
   const auto add = [&state](const std::string &part) { state = fnv1a(part, fnv1a("\n", state)); };
@@ -142,6 +135,13 @@ bool stands(const emission_order &order, const manifest &earlier) {
 }
 } // namespace
 
+std::string halide_version() { return fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH); }
+
+std::string llvm_version() {
+  const int version = Halide::Internal::get_llvm_version();
+  return fmt::format("{}.{}", version / 10, version % 10);
+}
+
 std::map<length_bucket, schedule_point> pinned_everywhere(const numbers &n, const schedule_point &point) {
   std::map<length_bucket, schedule_point> pinned;
   for (const length_bucket b : buckets_of(n)) pinned[b] = point;
@@ -164,6 +164,15 @@ emission emit(const emission_order &order) try {
   return {m.refused.empty() ? emission::emitted : emission::refused, m};
 } catch (const std::exception &e) {
   throw emission_error(fmt::format("{} for {}: {}", order.spec.name, order.target.name, e.what()));
+}
+
+void emit_trial(const operator_description &spec, const target_info &target, const schedule_point &point, const fs::path &object) {
+  const strict_reporter strict;
+  std::vector<Halide::Module> parts{build_module(spec, target, point, halide_name(trial_function))};
+  if (is_projected(spec.n)) parts.push_back(build_pack_module(spec, target, point, halide_name(trial_pack_function)));
+  unfinished_file unfinished(object);
+  linked_module("attune_trial", parts).compile({{OutputFileType::object, unfinished.path().string()}});
+  unfinished.keep();
 }
 
 void emit_runtime(const std::vector<const target_info *> &targets, const fs::path &object) {

@@ -41,6 +41,15 @@ emission emit(const emission_order &);
 /// Where the manifest of a spec and target lies.
 std::filesystem::path manifest_path(const std::filesystem::path &directory, const std::string &spec, const std::string &target);
 
+/// One kernel in one schedule, and the packing of its weights if it has any, as an object alone: for trials of schedules. Its
+/// functions bear these names, whatever the spec.
+inline constexpr const char *trial_function = "attune_trial_argv", *trial_pack_function = "attune_trial_pack_argv";
+void emit_trial(const operator_description &, const target_info &, const schedule_point &, const std::filesystem::path &object);
+
+/// Of the libraries that generate code.
+std::string halide_version();
+std::string llvm_version();
+
 /// The Halide runtime that generated functions of these targets call, as one object file. All targets must have the same
 /// host architecture. The file is not touched if it would not change.
 void emit_runtime(const std::vector<const target_info *> &targets, const std::filesystem::path &object);
