@@ -29,8 +29,16 @@ template <class... A> void say(fmt::format_string<A...> format, A &&...a) {
   std::fflush(stderr);
 }
 
+std::regex regex_of(const std::string &filter) {
+  try {
+    return std::regex(filter);
+  } catch (const std::regex_error &e) {
+    throw std::runtime_error(fmt::format("--filter \"{}\" is no regular expression: {}", filter, e.what()));
+  }
+}
+
 std::vector<work> chosen_works(const request &r) {
-  const std::regex wanted(r.filter);
+  const std::regex wanted = regex_of(r.filter);
   std::vector<work> chosen;
   for (const work &w : all_works())
     if (std::regex_search(w.name, wanted) && std::find(r.threads.begin(), r.threads.end(), w.threads) != r.threads.end()) chosen.push_back(w);
@@ -103,7 +111,7 @@ private:
   }
 
   void write() const {
-    if (request_.json.empty()) return;
+    if (request_.json.empty() || (interrupted() && rows_.empty())) return;
     nlohmann::ordered_json j = {{"machine", describe_machine(run_, load_before_)}, {"rows", nlohmann::ordered_json::array()}, {"not_run", not_run_}};
     for (const row_result &r : rows_) j["rows"].push_back(as_json(r, run_.peaks));
     write_if_different(fs::absolute(request_.json), j.dump(1) + "\n");

@@ -73,11 +73,13 @@ nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
 
 std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks) {
   table cells{{"work", "value", "of peak", "best peer, of peak", "speed-up", "spread", "scratch"}};
-  std::string notes;
+  std::map<std::string, std::vector<std::string>> without; // by peer and reason: the works
   for (const row_result &row : rows) {
     cells.push_back(cells_of(row, peaks));
-    for (const auto &[name, why] : row.left_out) notes += fmt::format("{}: without {}: {}\n", row.what.name, name, why);
+    for (const auto &[name, why] : row.left_out) without[fmt::format("without {}: {}", name, why)].push_back(row.what.name);
   }
+  std::string notes;
+  for (const auto &[what, works] : without) notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
   return as_columns(cells) + (notes.empty() ? "" : "\n" + notes);
 }
 
