@@ -8,12 +8,14 @@
 #include "generated/header_writer.hpp"
 #include "generated/names.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/machine.hpp"
 #include "schedules/build.hpp"
 #include "schedules/family.hpp"
 #include "tests/codegen/emission/folder.hpp"
 #include "tests/codegen/emission/specs.hpp"
 #include <catch2/catch.hpp>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -68,7 +70,10 @@ public:
   library_by_length() {
     for (const sample_spec &s : samples()) {
       registered_spec r{s.description, {}};
-      for (const target_info *t : sample_targets()) r.manifests.push_back(emit({s.description, *t, name, folder_.path, why_not(s.description, *t).empty() ? schedules_for(s.description, *t) : pins{}}).record);
+      for (const target_info *t : sample_targets()) {
+        const bool carried = why_not(s.description, *t).empty();
+        r.manifests.push_back(emit({s.description, *t, name, folder_.path, carried ? schedules_for(s.description, *t) : pins{}}).record);
+      }
       write_if_different(folder_.path / name / (stem_of(s.description.name) + ".hpp"), typed_header(s.description, name));
       specs.push_back(std::move(r));
     }
@@ -95,8 +100,9 @@ private:
     write_if_different(folder_.path / "registration.cpp", registration_text() + accessors);
     emit_runtime(sample_targets(), folder_.path / "runtime.o");
     const std::string here = folder_.path.string(), file = here + "/library.so", includes = fmt::format("-I{} -I{} -isystem {}", here, SOURCES, HALIDE_INCLUDES);
-    const std::string command = fmt::format("{} -std=c++17 -O1 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -Wl,-z,defs -DATTUNE_LIBRARY={} {} -o {} {}/registration.cpp {}/runtime/halide_hooks.cpp {}/*.o {} -ldl -pthread",
-                                            CXX, name, includes, file, here, SOURCES, here, RUNTIME);
+    const std::string sources = fmt::format("{}/registration.cpp {}/runtime/halide_hooks.cpp {}/*.o {}", here, SOURCES, here, RUNTIME);
+    const std::string command = fmt::format("{} -std=c++17 -O1 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -Wl,-z,defs -DATTUNE_LIBRARY={} {} -o {} {} -ldl -pthread",
+                                            CXX, name, includes, file, sources);
     INFO(command);
     REQUIRE(std::system(command.c_str()) == 0);
     void *const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); // never closed: its runtime may have threads
@@ -113,6 +119,22 @@ private:
 library_by_length &the_library() {
   static library_by_length l;
   return l;
+}
+
+void check_every_kernel(const sample_spec &s, target_id target) {
+  const artefact_info &info = the_library().load(s.description.name);
+  const chosen_variant chosen = choose_variant(info, target);
+  INFO(chosen.why.message());
+  REQUIRE(chosen.variant);
+  std::set<const artefact_kernel *> run;
+  const auto weights = std::make_shared<check_weights>(s.reference.n, 1);
+  for (const check_case &how : standard_cases(s.reference.n, *chosen.variant, 2e8)) {
+    const check_result result = check_kernel(info, s.reference, target, how, weights);
+    INFO(result.text);
+    CHECK(result.passed);
+    if (how.batch > 0 && how.queries > 0 && how.keys > 0) run.insert(&choose_kernel(*chosen.variant, how.queries, how.keys));
+  }
+  CHECK(run.size() == static_cast<std::size_t>(chosen.variant->kernel_count));
 }
 
 std::string row(const char *queries, const char *keys, const std::string &run, const schedule_point &point) {
@@ -161,26 +183,15 @@ TEST_CASE("the registration has a row for each bucket but those whose calls fall
 }
 
 TEST_CASE("every kernel computes what the spec says, on both sides of each limit") {
-  for (const sample_spec &s : samples()) {
-    const artefact_info &info = the_library().load(s.description.name);
-    for (const target_report &report : targets(info)) {
-      if (!report.in_build) continue;
-      if (!report.runs_here) {
-        WARN(s.description.name << " for " << info_of(report.target).name << " is not run: " << report.why_not);
-        continue;
-      }
-      const artefact_variant &variant = *choose_variant(info, report.target).variant;
-      std::set<const artefact_kernel *> run;
-      const auto weights = std::make_shared<check_weights>(s.reference.n, 1);
-      for (const check_case &how : standard_cases(s.reference.n, variant, 2e8)) {
-        const check_result result = check_kernel(info, s.reference, report.target, how, weights);
-        INFO(result.text);
-        CHECK(result.passed);
-        if (how.batch > 0 && how.queries > 0 && how.keys > 0) run.insert(&choose_kernel(variant, how.queries, how.keys));
-      }
-      CHECK(run.size() == static_cast<std::size_t>(variant.kernel_count));
-    }
+  for (const sample_spec &s : samples()) check_every_kernel(s, target_id::avx2);
+}
+
+TEST_CASE("every kernel of a device computes what the spec says, with device code of its own", "[.opencl]") {
+  if (const std::string &missing = missing_for(target_id::opencl); !missing.empty()) {
+    std::printf("not run: this machine lacks %s\n", missing.c_str());
+    std::exit(77); // as ctest knows it
   }
+  check_every_kernel(samples()[0], target_id::opencl);
 }
 
 TEST_CASE("standard cases lie around the tiles of every kernel, and on both sides of each limit between two") {
