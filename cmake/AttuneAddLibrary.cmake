@@ -37,6 +37,27 @@ foreach(row IN LISTS rows)
   endif()
 endforeach()
 
+# Tuned schedules (docs/tuning.md): a folder of tables to look at before the shipped ones, and the CPU whose tables come first.
+set(ATTUNE_TABLES "" CACHE PATH "Folder of schedule tables to look at before the shipped ones; empty: none")
+set(ATTUNE_CPU "" CACHE STRING "CPU whose schedule tables come first, as amd-zen4; empty: the CPU of the machine that builds")
+
+# The tables that schedules for a target come from, and the emitter's options that say where they are.
+function(_attune_tables_of target files options)
+  set(folders ${ATTUNE_SOURCE_FOLDER}/schedules/tables)
+  set(words "")
+  if(ATTUNE_TABLES)
+    list(APPEND folders ${ATTUNE_TABLES})
+    list(APPEND words --tables ${ATTUNE_TABLES})
+  endif()
+  if(ATTUNE_CPU)
+    list(APPEND words --cpu ${ATTUNE_CPU})
+  endif()
+  list(TRANSFORM folders APPEND /${target}/*.json)
+  file(GLOB found CONFIGURE_DEPENDS ${folders})
+  set(${files} "${found}" PARENT_SCOPE)
+  set(${options} "${words}" PARENT_SCOPE)
+endfunction()
+
 # The emitter of one library: its specs, compiled in.
 function(_attune_add_emitter emitter folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "HEADERS;SPECS;INCLUDES")
@@ -167,9 +188,10 @@ function(attune_add_library name)
     set(spec ${CMAKE_MATCH_1})
     set(target ${CMAKE_MATCH_4})
     set(manifest ${folder}/objects/${CMAKE_MATCH_3}.${target}.json)
+    _attune_tables_of(${target} tables table_options)
     add_custom_command(OUTPUT ${manifest} # written after the object; a refused pair has a manifest and no object
-      COMMAND ${name}_emitter emit ${spec} --target ${target} --library ${name} --out ${folder}/objects
-      DEPENDS ${name}_emitter COMMENT "Emitting ${spec} for ${target}" VERBATIM)
+      COMMAND ${name}_emitter emit ${spec} --target ${target} --library ${name} --out ${folder}/objects ${table_options}
+      DEPENDS ${name}_emitter ${tables} COMMENT "Emitting ${spec} for ${target}" VERBATIM)
     list(APPEND manifests ${manifest})
     list(APPEND machines ${ATTUNE_MACHINE_OF_${target}})
     list(APPEND targets_of_${ATTUNE_MACHINE_OF_${target}} ${target})

@@ -72,9 +72,10 @@ struct check_result {
 check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
                           std::shared_ptr<check_weights> weights = nullptr);
 
-/// The cases that every spec goes through: lengths 1 and 2, one below, at and above each tile size (those that the schedule's
-/// text names and the usual ones), primes, around a window, queries != keys where the spec allows, batch 0, 1 and 3, zero queries or keys,
-/// all memory orders. Cases whose reference takes more than `work` multiply-adds, all together, are left out, largest first.
-std::vector<check_case> standard_cases(const numbers &n, std::string_view schedule, double work);
+/// The cases that every kernel of a spec and target goes through: lengths 1 and 2, one below, at and above each tile size (those
+/// that the schedules' texts name and the usual ones) and each limit between two kernels, primes, around a window, queries != keys
+/// where the spec allows, batch 0, 1 and 3, zero queries or keys, all memory orders. Cases whose reference takes more than
+/// `work` multiply-adds, all together, are left out, largest first.
+std::vector<check_case> standard_cases(const numbers &n, const artefact_variant &variant, double work);
 
 } // namespace attune

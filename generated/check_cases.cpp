@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <climits>
 #include <numeric>
 #include <set>
 
@@ -19,7 +20,7 @@ double work_of(const numbers &n, const check_case &c) {
   return work + q * n.heads * n.value_dim * n.output_dim;
 }
 
-/// Tile sizes in use: the usual ones, and every whole number from 8 to 1024 in the schedule's text.
+/// Tile sizes in use: the usual ones, and every whole number from 8 to 4096 in the schedule's text.
 std::set<int> tile_sizes(std::string_view schedule) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::set<int> tiles{16, 32, 64, 128, 512};
@@ -27,14 +28,28 @@ std::set<int> tile_sizes(std::string_view schedule) {
     if (!is_digit(schedule[i]) || (i > 0 && is_digit(schedule[i - 1]))) continue;
     int value = 0;
     std::from_chars(schedule.data() + i, schedule.data() + schedule.size(), value);
-    if (value >= 8 && value <= 1024) tiles.insert(value);
+    if (value >= 8 && value <= 4096) tiles.insert(value);
   }
   return tiles;
 }
 
+/// Numbers of queries and of keys to try: around the tiles of every kernel, and on both sides of each limit between two.
+struct lengths_to_try {
+  std::set<int> all{1, 2, 7, 61, 97, 251};
+  std::set<int> few_queries{5};
+
+  explicit lengths_to_try(const artefact_variant &v) {
+    for (const artefact_kernel *k = v.kernels; k != v.kernels + v.kernel_count; ++k) {
+      for (int tile : tile_sizes(k->schedule)) all.insert({tile - 1, tile, tile + 1});
+      if (k->max_keys < INT_MAX) all.insert({k->max_keys - 1, k->max_keys, k->max_keys + 1});
+      if (k->max_queries < INT_MAX) few_queries.insert({k->max_queries, k->max_queries + 1});
+    }
+  }
+};
+
 } // namespace
 
-std::vector<check_case> standard_cases(const numbers &n, std::string_view schedule, double work) {
+std::vector<check_case> standard_cases(const numbers &n, const artefact_variant &variant, double work) {
   std::vector<check_case> cases;
   const auto add = [&](int batch, int queries, int keys) {
     check_case c{batch, queries, keys};
@@ -42,11 +57,11 @@ std::vector<check_case> standard_cases(const numbers &n, std::string_view schedu
     c.seed = cases.size() + 1;
     if (!n.same_extents || queries == keys) cases.push_back(c);
   };
-  std::set<int> lengths{1, 2, 7, 61, 97, 251};
-  for (int tile : tile_sizes(schedule)) lengths.insert({tile - 1, tile, tile + 1});
-  for (int length : lengths) {
-    add(1, length, length);
-    add(1, 5, length);
+  const lengths_to_try lengths(variant);
+  constexpr int longest_square = 1025;
+  for (int length : lengths.all) {
+    if (length <= longest_square || n.same_extents) add(1, length, length);
+    for (int queries : lengths.few_queries) add(1, queries, length);
     add(1, length, 7);
   }
   for (int order = 0; order < 3; ++order)

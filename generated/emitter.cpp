@@ -1,11 +1,13 @@
 #include "generated/emitter.hpp"
 #include "generated/digest.hpp"
 #include "generated/files.hpp"
+#include "generated/linked_module.hpp"
 #include "generated/names.hpp"
 #include "schedules/build.hpp"
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
-#include <map>
 
 namespace attune {
 namespace fs = std::filesystem;
@@ -23,19 +25,53 @@ public:
   [[noreturn]] void error(const char *text) override { throw emission_error(text); }
 };
 
-std::string halide_version() { return fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH); }
-
-std::string llvm_version() {
-  const int version = Halide::Internal::get_llvm_version();
-  return fmt::format("{}.{}", version / 10, version % 10);
-}
-
 std::string fingerprint_of(const manifest &m) {
   std::uint64_t state = fnv_start;
-  for (const std::string &part : {m.spec, m.canonical_text, m.halide_target, m.schedule.text(), m.run, m.pack, m.refused, m.attune_version,
-                                  m.halide_version, m.llvm_version, m.generator})
-    state = fnv1a(part, fnv1a("\n", state));
+  const auto add = [&state](const std::string &part) { state = fnv1a(part, fnv1a("\n", state)); };
+  for (const std::string &part : {m.spec, m.canonical_text, m.halide_target, m.pack, m.refused, m.attune_version, m.halide_version, m.llvm_version, m.generator})
+    add(part);
+  for (const emitted_kernel &kernel : m.kernels) {
+    add(kernel.run);
+    add(kernel.schedule.text());
+    for (const length_bucket b : kernel.buckets) add(name_of(b));
+  }
   return hexadecimal(state);
+}
+
+schedule_point schedule_of(const emission_order &order, length_bucket bucket) {
+  const auto pinned = order.pinned.find(bucket);
+  const schedule_point point = pinned != order.pinned.end() ? pinned->second : choose_schedule(order.spec, order.target, bucket);
+  if (const std::string rule = broken_rule(order.spec, order.target, bucket, point); !rule.empty())
+    throw emission_error(fmt::format("schedule \"{}\" ({}): {}", point.text(), name_of(bucket), rule));
+  return point;
+}
+
+/// One kernel for each schedule. The one for long prefills bears the plain name, others add their first bucket's.
+std::vector<emitted_kernel> plan_kernels(const emission_order &order, const std::string &function) {
+  const length_buckets buckets = buckets_of(order.spec.n);
+  for (const auto &[bucket, point] : order.pinned)
+    if (std::find(buckets.begin(), buckets.end(), bucket) == buckets.end())
+      throw emission_error(fmt::format("schedule \"{}\" is pinned for {}, but no call of this spec decodes", point.text(), name_of(bucket)));
+  std::vector<emitted_kernel> kernels;
+  for (const length_bucket bucket : buckets) {
+    const schedule_point point = schedule_of(order, bucket);
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const emitted_kernel &k) { return k.schedule.text() == point.text(); });
+    if (same != kernels.end()) same->buckets.push_back(bucket);
+    else kernels.push_back({{bucket}, "", point});
+  }
+  for (emitted_kernel &k : kernels)
+    k.run = function + (k.buckets.back() == length_bucket::prefill_long ? "" : fmt::format("_{}", name_of(k.buckets.front()))) + "_argv";
+  return kernels;
+}
+
+/// Packed weights are the same for calls of all lengths, so all kernels must read the same panels.
+int common_panel_lanes(const emission_order &order, const std::vector<emitted_kernel> &kernels) {
+  const auto lanes = [&](const emitted_kernel &k) { return panel_lanes(order.spec, order.target, k.schedule); };
+  for (const emitted_kernel &k : kernels)
+    if (lanes(k) != lanes(kernels.front()))
+      throw emission_error(fmt::format("weights are packed once for calls of all lengths, but schedule \"{}\" reads panels of {} features and \"{}\" of {}",
+                                       kernels.front().schedule.text(), lanes(kernels.front()), k.schedule.text(), lanes(k)));
+  return lanes(kernels.front());
 }
 
 /// Everything that is known before code is generated.
@@ -53,12 +89,9 @@ manifest plan(const emission_order &order) {
   m.generator = generator_digest();
   m.refused = why_not(spec, order.target);
   if (m.refused.empty()) {
-    m.schedule = order.pinned ? *order.pinned : choose_schedule(spec, order.target);
-    if (const std::string rule = broken_rule(spec, order.target, m.schedule); !rule.empty())
-      throw emission_error(fmt::format("schedule \"{}\": {}", m.schedule.text(), rule));
-    m.panel_lanes = panel_lanes(spec, order.target, m.schedule);
     const std::string function = function_name(order.library, spec.name, order.target.name);
-    m.run = function + "_argv";
+    m.kernels = plan_kernels(order, function);
+    m.panel_lanes = common_panel_lanes(order, m.kernels);
     if (is_projected(spec.n)) m.pack = function + "_pack_argv";
     m.object = fmt::format("{}.{}.o", stem_of(spec.name), order.target.name);
   }
@@ -66,13 +99,14 @@ manifest plan(const emission_order &order) {
   return m;
 }
 
+/// Halide adds "_argv" itself.
+std::string halide_name(const std::string &symbol) { return symbol.substr(0, symbol.size() - std::strlen("_argv")); }
+
 Halide::Module module_of(const emission_order &order, const manifest &m) {
-  const std::string function = function_name(order.library, order.spec.name, order.target.name);
-  Halide::Module run = build_module(order.spec, order.target, m.schedule, function);
-  if (m.pack.empty()) return run;
-  Halide::Module both = Halide::link_modules(function, {run, build_pack_module(order.spec, order.target, m.schedule, function + "_pack")});
-  both.set_any_strict_float(run.any_strict_float()); // link_modules forgets it, and LLVM would then reassociate 2^x away
-  return both;
+  std::vector<Halide::Module> parts;
+  for (const emitted_kernel &k : m.kernels) parts.push_back(build_module(order.spec, order.target, k.schedule, halide_name(k.run)));
+  if (!m.pack.empty()) parts.push_back(build_pack_module(order.spec, order.target, m.kernels.front().schedule, halide_name(m.pack)));
+  return linked_module(function_name(order.library, order.spec.name, order.target.name), parts);
 }
 
 /// Lowers, compiles and puts the files in place, all or none of them.
@@ -101,6 +135,19 @@ bool stands(const emission_order &order, const manifest &earlier) {
 }
 } // namespace
 
+std::string halide_version() { return fmt::format("{}.{}.{}", HALIDE_VERSION_MAJOR, HALIDE_VERSION_MINOR, HALIDE_VERSION_PATCH); }
+
+std::string llvm_version() {
+  const int version = Halide::Internal::get_llvm_version();
+  return fmt::format("{}.{}", version / 10, version % 10);
+}
+
+std::map<length_bucket, schedule_point> pinned_everywhere(const numbers &n, const schedule_point &point) {
+  std::map<length_bucket, schedule_point> pinned;
+  for (const length_bucket b : buckets_of(n)) pinned[b] = point;
+  return pinned;
+}
+
 fs::path manifest_path(const fs::path &directory, const std::string &spec, const std::string &target) {
   return directory / fmt::format("{}.{}.json", stem_of(spec), target);
 }
@@ -117,6 +164,15 @@ emission emit(const emission_order &order) try {
   return {m.refused.empty() ? emission::emitted : emission::refused, m};
 } catch (const std::exception &e) {
   throw emission_error(fmt::format("{} for {}: {}", order.spec.name, order.target.name, e.what()));
+}
+
+void emit_trial(const operator_description &spec, const target_info &target, const schedule_point &point, const fs::path &object) {
+  const strict_reporter strict;
+  std::vector<Halide::Module> parts{build_module(spec, target, point, halide_name(trial_function))};
+  if (is_projected(spec.n)) parts.push_back(build_pack_module(spec, target, point, halide_name(trial_pack_function)));
+  unfinished_file unfinished(object);
+  linked_module("attune_trial", parts).compile({{OutputFileType::object, unfinished.path().string()}});
+  unfinished.keep();
 }
 
 void emit_runtime(const std::vector<const target_info *> &targets, const fs::path &object) {

@@ -3,6 +3,7 @@
 #include "generated/files.hpp"
 #include "generated/header_writer.hpp"
 #include "generated/names.hpp"
+#include "generated/table_options.hpp"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ struct request {
   std::vector<std::string> targets;
   std::vector<fs::path> manifests;
   fs::path out;
+  table_options tables;
 };
 
 const target_info &target_named(const std::string &name) {
@@ -31,6 +33,7 @@ operator_description described(const std::vector<known_spec> &specs, const std::
 }
 
 void emit_one(const std::vector<known_spec> &specs, const request &r) {
+  r.tables.use();
   const operator_description spec = described(specs, r.spec);
   const emission done = emit({spec, target_named(r.targets.front()), r.library, r.out, {}});
   if (done.outcome == emission::refused)
@@ -73,7 +76,8 @@ void register_library(const std::vector<known_spec> &specs, const request &r) {
       for (const manifest &m : one.manifests) {
         if (!m.refused.empty() || find_target(m.target)->host != host) continue;
         objects += (r.out / "objects" / m.object).string() + "\n";
-        visible += m.run + "\n" + (m.pack.empty() ? "" : m.pack + "\n");
+        for (const emitted_kernel &k : m.kernels) visible += k.run + "\n";
+        if (!m.pack.empty()) visible += m.pack + "\n";
       }
     write_if_different(r.out / (machine + ".objects"), objects);
     write_if_different(r.out / (machine + ".visible"), visible);
@@ -95,6 +99,7 @@ int emitter_command(const std::vector<known_spec> &specs, int argc, char **argv)
   emit_step->add_option("spec", r.spec, "spec, as named in SPECS")->required();
   emit_step->add_option("--target", r.targets)->required()->expected(1);
   emit_step->add_option("--library", r.library)->required();
+  r.tables.add_to(*emit_step);
   CLI::App *register_step = step("register", "typed headers, registration file, lists of objects and symbols", [&] { register_library(specs, r); });
   register_step->add_option("manifests", r.manifests, "of all that was emitted")->required();
   register_step->add_option("--library", r.library)->required();

@@ -1,6 +1,7 @@
 #include "generated/header_writer.hpp"
 #include "dsl/targets.hpp"
 #include "generated/names.hpp"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace attune {
@@ -89,7 +90,31 @@ bool asked_for(const std::vector<registered_spec> &specs, architecture host) {
   return false;
 }
 
-/// For one machine: the generated functions, each spec's variants (none: a null array) and the library's hooks.
+std::string limit_text(int limit) { return limit == INT_MAX ? "INT_MAX" : std::to_string(limit); }
+
+/// The rows of a variant's kernels: one per bucket, in the order in which a call looks, without those whose calls
+/// fall to the same function in a later row.
+std::vector<std::string> kernel_rows(const numbers &n, const manifest &m) {
+  struct row {
+    length_limits limits;
+    const emitted_kernel *kernel;
+  };
+  std::vector<row> rows; // the last one first
+  const length_buckets buckets = buckets_of(n);
+  for (int i = buckets.count - 1; i >= 0; --i) {
+    const auto takes = [&](const emitted_kernel &k) { return std::count(k.buckets.begin(), k.buckets.end(), buckets.list[i]) > 0; };
+    const emitted_kernel *kernel = &*std::find_if(m.kernels.begin(), m.kernels.end(), takes);
+    const length_limits limits = limits_of(n, buckets.list[i]);
+    const auto next = std::find_if(rows.rbegin(), rows.rend(), [&](const row &r) { return r.limits.hold(limits.queries, limits.keys); });
+    if (next == rows.rend() || next->kernel != kernel) rows.push_back({limits, kernel});
+  }
+  std::vector<std::string> text;
+  for (auto r = rows.rbegin(); r != rows.rend(); ++r)
+    text.push_back(fmt::format("    {{{}, {}, {}, \"{}\"}},\n", limit_text(r->limits.queries), limit_text(r->limits.keys), r->kernel->run, r->kernel->schedule.text()));
+  return text;
+}
+
+/// For one machine: the generated functions, each spec's variants with their kernels (none: a null array) and the library's hooks.
 std::string machine_part(const std::vector<registered_spec> &specs, const std::string &library, architecture host) {
   std::string functions, arrays;
   for (const registered_spec &r : specs) {
@@ -97,10 +122,11 @@ std::string machine_part(const std::vector<registered_spec> &specs, const std::s
     const std::vector<manifest> carried = carried_on(r, host);
     std::string rows;
     for (const manifest &m : carried) {
-      functions += fmt::format("int {}(void **);\n", m.run);
+      for (const emitted_kernel &k : m.kernels) functions += fmt::format("int {}(void **);\n", k.run);
       if (!m.pack.empty()) functions += fmt::format("int {}(void **);\n", m.pack);
-      rows += fmt::format("    {{target_id::{}, {}, {}, {}, \"{}\"}},\n", m.target, m.run, m.pack.empty() ? "nullptr" : m.pack, m.panel_lanes,
-                          m.schedule.text());
+      const std::vector<std::string> kernels = kernel_rows(r.spec.n, m);
+      arrays += fmt::format("constexpr artefact_kernel {}_{}_kernels[] = {{ // max_queries, max_keys, run, schedule\n{}}};\n", name, m.target, fmt::join(kernels, ""));
+      rows += fmt::format("    {{target_id::{1}, {0}_{1}_kernels, {2}, {3}, {4}}},\n", name, m.target, kernels.size(), m.pack.empty() ? "nullptr" : m.pack, m.panel_lanes);
     }
     arrays += carried.empty() ? fmt::format("constexpr const artefact_variant *{}_variants = nullptr;\n", name)
                               : fmt::format("constexpr artefact_variant {}_variants[] = {{\n{}}};\n", name, rows);
@@ -151,6 +177,7 @@ std::string registration(const std::vector<registered_spec> &specs, const std::s
   }
   return fmt::format(R"(// Emitted by Attune {version} for library {library}: which kernels it holds. Not to be edited.
 {includes}#include "runtime/library.hpp"
+#include <climits>
 
 #if defined(__x86_64__)
 {x86_64}#elif defined(__aarch64__)

@@ -18,6 +18,18 @@ schedule_point schedule_from(const json &j) {
   for (const auto &[name, value] : j.at("parameters").items()) point.parameters.emplace_back(name, value);
   return point;
 }
+
+json json_of(const emitted_kernel &kernel) {
+  json buckets = json::array();
+  for (const length_bucket b : kernel.buckets) buckets.push_back(name_of(b));
+  return {{"buckets", buckets}, {"run", kernel.run}, {"schedule", json_of(kernel.schedule)}};
+}
+
+emitted_kernel kernel_from(const json &j) {
+  emitted_kernel kernel{{}, j.at("run"), schedule_from(j.at("schedule"))};
+  for (const std::string name : j.at("buckets")) kernel.buckets.push_back(find_length_bucket(name).value());
+  return kernel;
+}
 } // namespace
 
 void write(const manifest &m, const std::filesystem::path &file) {
@@ -25,9 +37,10 @@ void write(const manifest &m, const std::filesystem::path &file) {
             {"target", m.target}, {"halide_target", m.halide_target}};
   if (m.refused.empty()) {
     j["status"] = "emitted";
-    j["schedule"] = json_of(m.schedule);
+    j["kernels"] = json::array();
+    for (const emitted_kernel &kernel : m.kernels) j["kernels"].push_back(json_of(kernel));
     j["panel_lanes"] = m.panel_lanes;
-    j["symbols"] = {{"run", m.run}, {"pack", m.pack}};
+    j["pack"] = m.pack;
     j["object"] = m.object;
     j["bytes"] = m.bytes;
     j["compile_seconds"] = m.compile_seconds;
@@ -50,10 +63,9 @@ std::optional<manifest> read_manifest(const std::filesystem::path &file) {
   m.target = j.at("target");
   m.halide_target = j.at("halide_target");
   if (j.at("status") == "emitted") {
-    m.schedule = schedule_from(j.at("schedule"));
+    for (const json &kernel : j.at("kernels")) m.kernels.push_back(kernel_from(kernel));
     m.panel_lanes = j.at("panel_lanes");
-    m.run = j.at("symbols").at("run");
-    m.pack = j.at("symbols").at("pack");
+    m.pack = j.at("pack");
     m.object = j.at("object");
     m.bytes = j.at("bytes");
     m.compile_seconds = j.at("compile_seconds");

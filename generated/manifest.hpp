@@ -1,15 +1,25 @@
 // What an emission leaves beside its object: from what, for what, how, how long, how big, with which versions.
 #pragma once
+#include "dsl/call_lengths.hpp"
 #include "schedules/schedule_point.hpp"
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace attune {
 
+/// One function of an object: the length buckets whose calls it takes (those of a spec whose schedules are equal share one),
+/// its symbol, its schedule.
+struct emitted_kernel {
+  std::vector<length_bucket> buckets;
+  std::string run;             ///< in Halide's argv form
+  schedule_point schedule;
+};
+
 struct manifest {
-  static constexpr int schema = 1;
+  static constexpr int schema = 2;
 
   std::string spec;            ///< name of the spec struct, with its namespaces
   std::string canonical_text;
@@ -17,9 +27,9 @@ struct manifest {
   std::string target;          ///< our name
   std::string halide_target;   ///< exact
   std::string refused;         ///< why this target cannot carry this spec; then all below are empty
-  schedule_point schedule;
+  std::vector<emitted_kernel> kernels; ///< in the order of their first buckets; together they have each of the spec's once
   int panel_lanes = 0;         ///< 0 for specs without projections
-  std::string run, pack;       ///< symbols in the object, in Halide's argv form; pack is empty without projections
+  std::string pack;            ///< symbol of the packing, in Halide's argv form; empty without projections
   std::string object;          ///< file name, in the manifest's folder
   std::uintmax_t bytes = 0;    ///< of the object
   double compile_seconds = 0;  ///< lowering and code generation

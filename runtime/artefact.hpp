@@ -18,12 +18,19 @@ namespace attune {
 /// A packed bias is f32 [panels * panel_lanes], 0 where there is none.
 using generated_function = int (*)(void **argv);
 
+/// One generated kernel and the calls that take it.
+struct artefact_kernel {
+  int max_queries, max_keys; ///< of one batch element; INT_MAX: any number
+  generated_function run;
+  const char *schedule;      ///< family and parameters, in one line
+};
+
 struct artefact_variant {
   target_id target;
-  generated_function run;
-  generated_function pack;  ///< null for specs without projections
-  int panel_lanes;          ///< 0 for specs without projections
-  const char *schedule;     ///< family and parameters, in one line
+  const artefact_kernel *kernels; ///< a call takes the first whose limits hold; those of the last hold for every call
+  int kernel_count;
+  generated_function pack;        ///< null for specs without projections
+  int panel_lanes;                ///< 0 for specs without projections; the same for all kernels
 };
 
 struct artefact_info {

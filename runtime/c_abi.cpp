@@ -5,6 +5,7 @@
 #include "runtime/memory.hpp"
 #include "runtime/weights.hpp"
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -274,13 +275,20 @@ std::string weights_json(const artefact_info &a) {
   return "[" + text + "]";
 }
 
+std::string kernel_json(const artefact_kernel &k) {
+  const auto limit = [](int most) { return most == INT_MAX ? std::string("null") : std::to_string(most); };
+  return "{\"max_queries\": " + limit(k.max_queries) + ", \"max_keys\": " + limit(k.max_keys) + ", \"schedule\": " + quoted(k.schedule) + "}";
+}
+
+std::string variant_json(const artefact_variant &v) {
+  return "{\"target\": " + quoted(info_of(v.target).name) + ", \"kernels\": " + list_of(v.kernel_count, [&](int i) { return kernel_json(v.kernels[i]); }) + "}";
+}
+
 std::string spec_json(const artefact_info &a) {
   return "{\"spec\": " + quoted(a.spec) + ", \"hash\": " + quoted(a.hash) +
          ", \"tensors\": " + list_of(a.call.tensor_count, [&](int i) { return shape_json(in_layout(a.call.tensors[i], a.n.layout)); }) + ", \"weights\": " + weights_json(a) +
          ", \"numbers\": " + list_of(a.call.number_count, [&](int i) { return quoted(name_of(a.call.call_numbers[i])); }) +
-         ", \"variants\": " + list_of(a.variant_count, [&](int i) {
-           return "{\"target\": " + quoted(info_of(a.variants[i].target).name) + ", \"schedule\": " + quoted(a.variants[i].schedule) + "}";
-         }) + "}";
+         ", \"variants\": " + list_of(a.variant_count, [&](int i) { return variant_json(a.variants[i]); }) + "}";
 }
 
 std::string targets_json(const std::vector<target_report> &reports) {

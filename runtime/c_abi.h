@@ -84,7 +84,8 @@ ATTUNE_API size_t attune_specs(const char **names, size_t capacity);
 /* JSON, cut to size bytes with the final 0; each returns the bytes that the whole text takes with its final 0, or 0 if
  * there is no such spec.
  * attune_spec_text: the spec's hash, tensors (name, element, written, axes, extents; -1: known at the call), weights, numbers,
- * and variants (target, schedule).
+ * and variants (target, and its kernels in the order in which a call looks: max_queries and max_keys of the calls that take
+ * it, null: any number; schedule).
  * attune_targets: of the spec (NULL: of all libraries), each target's name, in_build, runs_here and why_not. */
 ATTUNE_API size_t attune_spec_text(const char *spec, char *text, size_t size);
 ATTUNE_API size_t attune_targets(const char *spec, char *text, size_t size);

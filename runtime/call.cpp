@@ -171,7 +171,7 @@ status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
   context.cuda_stream = options.cuda_stream;
   const bool on_device = info_of(chosen.variant->target).device != device_kind::cpu;
   arguments list(a, c, context, on_device);
-  int result = chosen.variant->run(list.argv);
+  int result = choose_kernel(*chosen.variant, c.query, c.key).run(list.argv);
   if (on_device) result = list.leave_device(result);
   return result_of(a, chosen.variant->target, context, result);
 }

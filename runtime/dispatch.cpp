@@ -81,6 +81,12 @@ chosen_variant choose_variant(const artefact_info &a, std::optional<target_id> f
   return {nullptr, failure(error_code::out_of_memory, "%s: no memory to say why no target was chosen.", a.spec)};
 }
 
+const artefact_kernel &choose_kernel(const artefact_variant &v, std::int64_t queries, std::int64_t keys) noexcept {
+  const artefact_kernel *k = v.kernels, *const last = v.kernels + v.kernel_count - 1;
+  while (k != last && (queries > k->max_queries || keys > k->max_keys)) ++k;
+  return *k;
+}
+
 std::vector<target_report> targets(const artefact_info &a) {
   return report([&](target_id id) { return find_variant(a, id) != nullptr; });
 }

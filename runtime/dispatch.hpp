@@ -3,9 +3,12 @@
 // A call takes, in this order: call_options::target; the target set with set_default_target; the one that the environment
 // variable ATTUNE_TARGET names (read once); the best CPU target of the build that this machine runs. GPU targets are never
 // taken unless named.
+//
+// Of a target's kernels, each with a schedule of its own, a call takes the one for its numbers of queries and keys.
 #pragma once
 #include "runtime/artefact.hpp"
 #include "runtime/status.hpp"
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +36,8 @@ struct chosen_variant {
   status why;
 };
 chosen_variant choose_variant(const artefact_info &, std::optional<target_id> forced) noexcept;
+
+/// The kernel that a call with so many queries and keys, of one batch element, runs.
+const artefact_kernel &choose_kernel(const artefact_variant &, std::int64_t queries, std::int64_t keys) noexcept;
 
 } // namespace attune

@@ -1,6 +1,7 @@
 #include "schedules/build.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/family.hpp"
+#include "schedules/schedule_tables.hpp"
 
 namespace attune {
 using namespace Halide;
@@ -9,26 +10,38 @@ Target halide_target(const target_info &target) {
   return Target(target.halide_target).with_feature(Target::NoRuntime).with_feature(Target::UserContext).with_feature(Target::NoBoundsQuery);
 }
 
-std::string why_not(const operator_description &op, const target_info &target) {
-  std::string reason;
+namespace {
+/// The first family that can carry calls of the bucket. Null, and `reason` says why, if none can: in the words of the last
+/// family for the target's kind of device.
+const schedule_family *preferred_family(const operator_description &op, const target_info &target, length_bucket bucket, std::string &reason) {
+  reason.clear();
   for (const schedule_family *f : schedule_families()) {
-    const std::string objection = f->why_not(op, target);
-    if (objection.empty()) return "";
+    const std::string objection = f->why_not(op, target, bucket);
+    if (objection.empty()) return f;
     const bool is_for_device = (target.device == device_kind::cpu) == (f->name().rfind("gpu", 0) != 0);
     if (is_for_device || reason.empty()) reason = objection;
   }
-  return reason;
+  return nullptr;
+}
+} // namespace
+
+std::string why_not(const operator_description &op, const target_info &target) {
+  std::string reason;
+  for (const length_bucket bucket : buckets_of(op.n))
+    if (!preferred_family(op, target, bucket, reason)) return reason;
+  return "";
 }
 
-schedule_point choose_schedule(const operator_description &op, const target_info &target) {
-  for (const schedule_family *f : schedule_families())
-    if (f->why_not(op, target).empty()) return f->default_point(op, target);
-  throw std::invalid_argument("no schedule for " + op.name + " on " + target.name + ": " + why_not(op, target));
+schedule_point choose_schedule(const operator_description &op, const target_info &target, length_bucket bucket) {
+  if (const auto recorded = look_up(op, target, bucket)) return *recorded;
+  std::string reason;
+  if (const schedule_family *f = preferred_family(op, target, bucket, reason)) return f->default_point(op, target);
+  throw std::invalid_argument("no schedule for " + op.name + " on " + target.name + " (" + name_of(bucket) + "): " + reason);
 }
 
-std::string broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) {
+std::string broken_rule(const operator_description &op, const target_info &target, length_bucket bucket, const schedule_point &point) {
   const schedule_family &family = find_family(point.family);
-  const std::string objection = family.why_not(op, target);
+  const std::string objection = family.why_not(op, target, bucket);
   return objection.empty() ? family.broken_rule(op, target, point) : objection;
 }
 

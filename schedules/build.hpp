@@ -1,5 +1,6 @@
 // From a described operator, a target and a schedule to a Halide module: the one door between spec and artefact.
 #pragma once
+#include "dsl/call_lengths.hpp"
 #include "dsl/pipeline/operator_description.hpp"
 #include "dsl/targets.hpp"
 #include "schedules/schedule_point.hpp"
@@ -9,14 +10,15 @@ namespace attune {
 /// The exact Halide target of generated functions: no runtime, a user context, no bounds queries; argument checks stay.
 Halide::Target halide_target(const target_info &);
 
-/// Why this target cannot carry this spec, in one sentence; empty if it can.
+/// Why this target cannot carry calls of this spec, of some length, in one sentence; empty if it can.
 std::string why_not(const operator_description &, const target_info &);
 
-/// The schedule that is used when nobody pins one.
-schedule_point choose_schedule(const operator_description &, const target_info &);
+/// The schedule of a length bucket that is used when nobody pins one: a record of the tables in use (schedules/schedule_tables.hpp),
+/// or else the default of the first family that can carry it.
+schedule_point choose_schedule(const operator_description &, const target_info &, length_bucket);
 
-/// Why this point breaks a rule of its family for this spec and target, in one sentence; empty if it is legal.
-std::string broken_rule(const operator_description &, const target_info &, const schedule_point &);
+/// Why this point breaks a rule of its family for this spec, target and bucket, in one sentence; empty if it is legal.
+std::string broken_rule(const operator_description &, const target_info &, length_bucket, const schedule_point &);
 
 /// The kernel as a module with one function in Halide's argv form; arguments in the order of runtime/artefact.hpp.
 Halide::Module build_module(const operator_description &, const target_info &, const schedule_point &, const std::string &function_name);

@@ -124,7 +124,7 @@ private:
 
 } // namespace
 
-std::string cpu_family::why_not(const operator_description &, const target_info &target) const {
+std::string cpu_family::why_not(const operator_description &, const target_info &target, length_bucket) const {
   return target.device == device_kind::cpu ? "" : family + " is for CPUs";
 }
 

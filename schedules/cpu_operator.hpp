@@ -10,7 +10,7 @@ class cpu_family final : public schedule_family {
 public:
   explicit cpu_family(std::string name) : family(std::move(name)) {}
   std::string name() const override { return family; }
-  std::string why_not(const operator_description &, const target_info &) const override;
+  std::string why_not(const operator_description &, const target_info &, length_bucket) const override;
   std::vector<schedule_parameter> parameters(const operator_description &, const target_info &) const override;
   std::string broken_rule(const operator_description &, const target_info &, const schedule_point &) const override;
   schedule_point default_point(const operator_description &, const target_info &) const override;

@@ -7,7 +7,7 @@ namespace attune {
 namespace {
 struct gpu_running_family final : schedule_family {
   std::string name() const override { return "gpu_running"; }
-  std::string why_not(const operator_description &op, const target_info &target) const override {
+  std::string why_not(const operator_description &op, const target_info &target, length_bucket) const override {
     return target.device == device_kind::cpu ? "gpu_running is for CUDA and OpenCL" : gpu_why_not(op, target);
   }
   std::vector<schedule_parameter> parameters(const operator_description &, const target_info &) const override { return gpu_parameters(); }

@@ -1,6 +1,7 @@
 // What a schedule family is: a way to lay a pipeline out on a kind of machine, with parameters as data and rules that say
 // which points are legal. The generator, the tuner and the tables know families only through this.
 #pragma once
+#include "dsl/call_lengths.hpp"
 #include "dsl/pipeline/operator_description.hpp"
 #include "dsl/targets.hpp"
 #include "schedules/schedule_point.hpp"
@@ -16,8 +17,8 @@ struct schedule_parameter {
 struct schedule_family {
   virtual ~schedule_family() = default;
   virtual std::string name() const = 0;
-  /// Why this family cannot carry the spec on the target, in one sentence; empty if it can.
-  virtual std::string why_not(const operator_description &, const target_info &) const = 0;
+  /// Why this family cannot carry calls of the bucket, for the spec on the target, in one sentence; empty if it can.
+  virtual std::string why_not(const operator_description &, const target_info &, length_bucket) const = 0;
   virtual std::vector<schedule_parameter> parameters(const operator_description &, const target_info &) const = 0;
   /// Why a point is not legal for the spec and the target, in one sentence; empty if it is.
   virtual std::string broken_rule(const operator_description &, const target_info &, const schedule_point &) const = 0;

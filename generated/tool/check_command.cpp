@@ -35,7 +35,7 @@ std::vector<const artefact_variant *> variants_to_check(const artefact_info &inf
 int failures_of(const stock_spec &spec, const artefact_variant &variant, double work) {
   const reference_operator op = spec.refer();
   int failures = 0, cases = 0;
-  for (const check_case &how : standard_cases(op.n, variant.schedule, work)) {
+  for (const check_case &how : standard_cases(op.n, variant, work)) {
     const check_result result = check_kernel(spec.info(), op, variant.target, how);
     ++cases;
     if (result.passed) continue;

@@ -8,5 +8,7 @@ void add_specs_command(CLI::App &);
 void add_targets_command(CLI::App &);
 void add_emit_command(CLI::App &);
 void add_check_command(CLI::App &);
+void add_tune_command(CLI::App &);
+void add_bench_command(CLI::App &);
 
 } // namespace attune

@@ -3,6 +3,7 @@
 #include "generated/files.hpp"
 #include "generated/header_writer.hpp"
 #include "generated/names.hpp"
+#include "generated/table_options.hpp"
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
@@ -19,6 +20,7 @@ struct request {
   std::vector<std::string> targets;
   std::filesystem::path out;
   bool assembly = false, loop_nest = false;
+  table_options tables;
 };
 
 std::vector<std::string> target_names() {
@@ -43,17 +45,30 @@ void require_a_target(const operator_description &spec, const std::vector<std::s
   throw std::runtime_error(fmt::format("nothing of {} was emitted: each target refuses it{}", spec.name, reasons));
 }
 
+/// One row for each kernel; where there are several, with the buckets that each is for.
+void add_rows(table &rows, const emission &done) {
+  const manifest &m = done.record;
+  std::vector<std::string> columns{m.target, outcome_text(done.outcome), std::to_string(m.bytes), fmt::format("{:.2f}", m.compile_seconds)};
+  for (const emitted_kernel &k : m.kernels) {
+    std::vector<std::string> buckets;
+    if (m.kernels.size() > 1)
+      for (const length_bucket b : k.buckets) buckets.push_back(name_of(b));
+    rows.push_back(columns);
+    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(), k.schedule.origin));
+    columns.assign(columns.size(), "");
+  }
+}
+
 void run(const request &r) {
   const operator_description spec = find_stock_spec(r.spec).describe();
+  r.tables.use();
   require_a_target(spec, r.targets);
   table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
   for (const std::string &target : r.targets) {
     const emission done = emit({spec, *find_target(target), r.library, r.out, {}, r.assembly, r.loop_nest});
     const manifest &m = done.record;
     if (done.outcome == emission::refused) rows.push_back({m.target, "refused", "–", "–", m.refused});
-    else
-      rows.push_back({m.target, outcome_text(done.outcome), std::to_string(m.bytes), fmt::format("{:.2f}", m.compile_seconds),
-                      fmt::format("{} ({})", m.schedule.text(), m.schedule.origin)});
+    else add_rows(rows, done);
   }
   write_if_different(r.out / (stem_of(spec.name) + ".hpp"), typed_header(spec, r.library));
   fmt::print("{}", as_columns(rows));
@@ -70,6 +85,7 @@ void add_emit_command(CLI::App &app) {
   command->add_option("--library", r->library, "part of the names of the generated functions")->capture_default_str();
   command->add_flag("--asm", r->assembly, "the assembly as well: SPEC.TARGET.s");
   command->add_flag("--stmt", r->loop_nest, "the lowered loop nest as well: SPEC.TARGET.stmt");
+  r->tables.add_to(*command);
   command->callback([r] { run(*r); });
 }
 

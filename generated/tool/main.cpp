@@ -1,4 +1,4 @@
-// The tool "attune": what is there, what runs here, emit it, check it.
+// The tool "attune": what is there, what runs here, emit it, check it, tune it.
 #include "generated/tool/commands.hpp"
 #include <fmt/format.h>
 
@@ -10,6 +10,8 @@ int main(int argc, char **argv) {
   attune::add_targets_command(app);
   attune::add_emit_command(app);
   attune::add_check_command(app);
+  attune::add_tune_command(app);
+  attune::add_bench_command(app);
   try {
     app.parse(argc, argv);
     return 0;

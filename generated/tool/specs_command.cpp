@@ -63,6 +63,16 @@ table columns_of(bool with_hash) {
   return rows;
 }
 
+/// The schedule that the emitter takes for each length bucket.
+nlohmann::ordered_json schedules_of(const operator_description &d, const target_info &target) {
+  nlohmann::ordered_json schedules;
+  for (const length_bucket b : buckets_of(d.n)) {
+    const schedule_point point = choose_schedule(d, target, b);
+    schedules[name_of(b)] = {{"text", point.text()}, {"origin", point.origin}};
+  }
+  return schedules;
+}
+
 nlohmann::ordered_json json_of(const stock_spec &s) {
   const operator_description d = s.describe();
   const numbers &n = d.n;
@@ -70,9 +80,10 @@ nlohmann::ordered_json json_of(const stock_spec &s) {
                               {"kv_heads", n.kv_heads}, {"head_dim", n.head_dim}, {"value_dim", n.value_dim}, {"model_dim", n.model_dim},
                               {"context_dim", n.context_dim}, {"output_dim", n.output_dim}, {"masks", masks_of(d)}, {"scores", scores_of(d)},
                               {"targets", targets_of(d)}};
-  j["refused"] = nlohmann::ordered_json::object();
+  j["schedules"] = j["refused"] = nlohmann::ordered_json::object();
   for (const target_info &t : all_targets)
     if (const std::string reason = why_not(d, t); !reason.empty()) j["refused"][t.name] = reason;
+    else j["schedules"][t.name] = schedules_of(d, t);
   j["canonical_text"] = canonical_text(d);
   return j;
 }

@@ -3,6 +3,11 @@ attune_add_library(emission_first HEADERS emission/specs.hpp SPECS sample::both 
 attune_add_library(emission_second HEADERS emission/specs.hpp SPECS sample::both sample::only_second TARGETS avx2)
 
 attune_test(emission SOURCES emission/emitter_test.cpp emission/manifest_test.cpp LIBRARIES attune_generate nlohmann_json::nlohmann_json)
+attune_test(lengths SOURCES emission/lengths_test.cpp LIBRARIES attune_generate attune_check fmt::fmt)
+target_compile_definitions(codegen_lengths_test PRIVATE CXX="${CMAKE_CXX_COMPILER}" SOURCES="${PROJECT_SOURCE_DIR}" RUNTIME="$<TARGET_FILE:attune_runtime>"
+  HALIDE_INCLUDES="$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>, -isystem >")
+add_test(NAME codegen.lengths_opencl COMMAND codegen_lengths_test [.opencl])
+set_tests_properties(codegen.lengths_opencl PROPERTIES LABELS codegen SKIP_RETURN_CODE 77)
 
 # Two libraries with the same spec in one program, each called through a header of its own.
 add_executable(two_libraries emission/two_libraries.cpp emission/call_first.cpp emission/call_second.cpp)

@@ -13,6 +13,7 @@ schedule_point with(schedule_point p, const std::string &name, int value) {
     if (key == name) old = value;
   return p;
 }
+constexpr length_bucket any_length = length_bucket::prefill_long;
 } // namespace
 
 TEST_CASE("every default point is legal") {
@@ -24,23 +25,26 @@ TEST_CASE("every default point is legal") {
         if (function) op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key > at.query; });
         for (const target_info &target : all_targets) {
           if (!why_not(op, target).empty()) continue;
-          INFO(target.name << " head_dim " << head_dim << " " << choose_schedule(op, target).text());
-          CHECK(broken_rule(op, target, choose_schedule(op, target)) == "");
+          for (const length_bucket bucket : buckets_of(op.n)) {
+            const schedule_point p = choose_schedule(op, target, bucket);
+            INFO(target.name << " " << name_of(bucket) << " head_dim " << head_dim << " " << p.text());
+            CHECK(broken_rule(op, target, bucket, p) == "");
+          }
         }
         const target_info &avx2 = *find_target("avx2");
-        CHECK(broken_rule(op, avx2, find_family("row_tile").default_point(op, avx2)) == "");
+        CHECK(broken_rule(op, avx2, any_length, find_family("row_tile").default_point(op, avx2)) == "");
       }
 }
 
 TEST_CASE("an illegal point is refused with the two numbers") {
   const operator_description op = small_operator(4, 64);
   const target_info &avx2 = *find_target("avx2");
-  const schedule_point p = choose_schedule(op, avx2);
-  CHECK_THAT(broken_rule(op, avx2, with(p, "query_tile", 25)), Contains("must divide query_tile (25)"));
-  CHECK_THAT(broken_rule(op, avx2, with(p, "value_unroll", 3)), Contains("value_unroll (3) must divide dot_keys"));
-  CHECK_THAT(broken_rule(op, avx2, with(p, "key_chunk", 250)), Contains("must divide key_chunk (250)"));
-  CHECK_THAT(broken_rule(op, avx2, with(with(p, "dot_keys", 8), "key_block", 8)), Contains("24 accumulators"));
-  CHECK_THAT(broken_rule(op, *find_target("opencl"), p), Contains("chunk is for CPUs"));
+  const schedule_point p = choose_schedule(op, avx2, any_length);
+  CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "query_tile", 25)), Contains("must divide query_tile (25)"));
+  CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "value_unroll", 3)), Contains("value_unroll (3) must divide dot_keys"));
+  CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "key_chunk", 250)), Contains("must divide key_chunk (250)"));
+  CHECK_THAT(broken_rule(op, avx2, any_length, with(with(p, "dot_keys", 8), "key_block", 8)), Contains("24 accumulators"));
+  CHECK_THAT(broken_rule(op, *find_target("opencl"), any_length, p), Contains("chunk is for CPUs"));
 }
 
 TEST_CASE("a family that does not exist is refused with the names that do") {
@@ -51,7 +55,7 @@ TEST_CASE("parameters are data: every value of every default is among those wort
   const operator_description op = small_operator(4, 64);
   for (const schedule_family *family : schedule_families())
     for (const target_info &target : all_targets) {
-      if (!family->why_not(op, target).empty()) continue;
+      if (!family->why_not(op, target, any_length).empty()) continue;
       const schedule_point p = family->default_point(op, target);
       for (const schedule_parameter &parameter : family->parameters(op, target)) {
         INFO(family->name() << " on " << target.name << ": " << parameter.name << " = " << p.at(parameter.name));

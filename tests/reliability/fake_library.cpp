@@ -3,6 +3,7 @@
 #include "runtime/memory.hpp"
 #include "runtime/threads.hpp"
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -76,9 +77,10 @@ void compute(const recording &r, const call_context *context) {
   }, &data);
 }
 
-template <class Spec, target_id T> int run(void **argv) {
+template <class Spec, target_id T, int Kernel = 0> int run(void **argv) {
   call_context *context = static_cast<call_context *>(*static_cast<void **>(argv[0]));
   recording r = read_arguments<Spec>(argv, T);
+  r.kernel = Kernel;
   if (const int code = failure_code) {
     std::strncpy(context->error_text, failure_text, sizeof context->error_text - 1);
     return code;
@@ -107,19 +109,27 @@ template <class Spec> int pack(void **argv) {
 }
 
 constexpr int lanes = 8;
+template <class Spec, target_id T> constexpr artefact_kernel one_kernel[] = {{INT_MAX, INT_MAX, run<Spec, T>, "by hand"}};
 template <class Spec> constexpr artefact_variant own_variants[] = {
-    {target_id::avx2, run<Spec, target_id::avx2>, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes, "by hand"},
-    {target_id::avx512, run<Spec, target_id::avx512>, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes, "by hand"},
-    {target_id::neon, run<Spec, target_id::neon>, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes, "by hand"},
-    {target_id::cuda_sm80, run<Spec, target_id::cuda_sm80>, nullptr, 0, "by hand"}};
+    {target_id::avx2, one_kernel<Spec, target_id::avx2>, 1, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes},
+    {target_id::avx512, one_kernel<Spec, target_id::avx512>, 1, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes},
+    {target_id::neon, one_kernel<Spec, target_id::neon>, 1, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes},
+    {target_id::cuda_sm80, one_kernel<Spec, target_id::cuda_sm80>, 1, nullptr, 0}};
+
+template <target_id T> constexpr artefact_kernel kernels_by_length[] = {{4, 512, run<by_length, T, 0>, "few queries, few keys"},
+                                                                        {4, INT_MAX, run<by_length, T, 1>, "few queries"},
+                                                                        {INT_MAX, 512, run<by_length, T, 2>, "few keys"},
+                                                                        {INT_MAX, INT_MAX, run<by_length, T, 3>, "all others"}};
+constexpr artefact_variant by_length_variants[] = {{target_id::avx2, kernels_by_length<target_id::avx2>, 4, nullptr, 0},
+                                                   {target_id::neon, kernels_by_length<target_id::neon>, 4, nullptr, 0}};
 
 #if defined(__x86_64__)
 constexpr target_id other = target_id::neon;
 #else
 constexpr target_id other = target_id::avx2;
 #endif
-constexpr artefact_variant elsewhere_variants[] = {{other, run<elsewhere, other>, nullptr, 0, "by hand"},
-                                                   {target_id::cuda_sm80, run<elsewhere, target_id::cuda_sm80>, nullptr, 0, "by hand"}};
+constexpr artefact_variant elsewhere_variants[] = {{other, one_kernel<elsewhere, other>, 1, nullptr, 0},
+                                                   {target_id::cuda_sm80, one_kernel<elsewhere, target_id::cuda_sm80>, 1, nullptr, 0}};
 
 template <class Spec> constexpr artefact_info info_named(const char *name) {
   return {name, artefact<Spec>::hash, artefact<Spec>::n, artefact<Spec>::call, own_variants<Spec>, 4};
@@ -128,8 +138,9 @@ constexpr artefact_info plain_info = info_named<plain>("fake::plain"), masked_in
                         layer_info = info_named<layer>("fake::layer"), crossed_info = info_named<crossed>("fake::crossed");
 constexpr artefact_info elsewhere_info{"fake::elsewhere", artefact<elsewhere>::hash, artefact<elsewhere>::n, artefact<elsewhere>::call, elsewhere_variants, 2};
 constexpr artefact_info stale_info{"fake::stale", "8888888888888888", artefact<stale>::n, artefact<stale>::call, own_variants<stale>, 4};
-constexpr const artefact_info *held[] = {&plain_info, &masked_info, &strict_info, &layer_info, &crossed_info, &elsewhere_info, &stale_info};
-constexpr library_info library{"fake", held, 7, nullptr};
+constexpr artefact_info by_length_info{"fake::by_length", artefact<by_length>::hash, artefact<by_length>::n, artefact<by_length>::call, by_length_variants, 2};
+constexpr const artefact_info *held[] = {&plain_info, &masked_info, &strict_info, &layer_info, &crossed_info, &elsewhere_info, &stale_info, &by_length_info};
+constexpr library_info library{"fake", held, 8, nullptr};
 const bool known_at_start = (register_library(library), true);
 
 } // namespace
@@ -171,4 +182,5 @@ const artefact_info &artefact<fake::layer>::info() { return fake::layer_info; }
 const artefact_info &artefact<fake::crossed>::info() { return fake::crossed_info; }
 const artefact_info &artefact<fake::elsewhere>::info() { return fake::elsewhere_info; }
 const artefact_info &artefact<fake::stale>::info() { return fake::stale_info; }
+const artefact_info &artefact<fake::by_length>::info() { return fake::by_length_info; }
 } // namespace attune

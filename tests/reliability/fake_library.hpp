@@ -15,6 +15,7 @@ struct layer;    ///< bf16, projections with biases
 struct crossed;  ///< f32, cross-attention with an output projection and its bias
 struct elsewhere; ///< built for the other architecture and for CUDA only
 struct stale;    ///< its header's hash is not the library's
+struct by_length; ///< a kernel for each length bucket; 4 query heads on 2 kv heads, so that 4 queries decode
 } // namespace fake
 
 namespace attune {
@@ -25,9 +26,13 @@ constexpr numbers plain_numbers() {
   n.returns_lse = n.returns_weights = true;
   return n;
 }
-constexpr numbers masked_numbers() {
+constexpr numbers by_length_numbers() {
   numbers n = plain_numbers();
   n.returns_lse = n.returns_weights = false;
+  return n;
+}
+constexpr numbers masked_numbers() {
+  numbers n = by_length_numbers();
   n.layout = tensor_layout::bshd;
   n.key_lengths = true;
   n.scale.kind = n.softcap.kind = n.window.kind = setting::at_call;
@@ -105,6 +110,12 @@ template <> struct artefact<fake::stale> {
   static constexpr const char *hash = "7777777777777777";
   static const artefact_info &info();
 };
+template <> struct artefact<fake::by_length> {
+  static constexpr numbers n = fakes::by_length_numbers();
+  static constexpr signature call = signature_of(n, nullptr, 0);
+  static constexpr const char *hash = "9999999999999999";
+  static const artefact_info &info();
+};
 } // namespace attune
 
 namespace fake {
@@ -122,6 +133,7 @@ struct recording {
   std::vector<float> reals;
   std::vector<std::int32_t> integers;
   int threads = 0;
+  int kernel = 0; ///< its place among those of its variant
 };
 recording last();
 void forget();

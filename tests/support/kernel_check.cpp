@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace attune {
 namespace {
@@ -37,14 +38,16 @@ int check_all(const tested_kernel &kernel, const target_info &target, double wor
   const auto variant = std::find_if(info.variants, info.variants + info.variant_count, [&](const artefact_variant &v) { return v.target == target.id; });
   const reference_operator op = kernel.refer();
   const auto weights = std::make_shared<check_weights>(op.n, 1);
-  const std::vector<check_case> cases = standard_cases(op.n, variant->schedule, work);
+  const std::vector<check_case> cases = standard_cases(op.n, *variant, work);
   int failed = 0;
   for (const check_case &how : cases) {
     const check_result result = check_kernel(info, op, target.id, how, weights);
     if (!result.passed && ++failed <= shown_failures) std::printf("%s\n", result.text.c_str());
   }
-  const std::size_t all = standard_cases(op.n, variant->schedule, std::numeric_limits<double>::infinity()).size();
-  std::printf("%s for %s (%s): %d of %zu cases are wrong; %zu larger ones are left out\n", kernel.spec, target.name, variant->schedule, failed, cases.size(), all - cases.size());
+  const std::size_t all = standard_cases(op.n, *variant, std::numeric_limits<double>::infinity()).size();
+  std::string schedules;
+  for (int i = 0; i < variant->kernel_count; ++i) schedules += std::string(i ? "; " : "") + variant->kernels[i].schedule;
+  std::printf("%s for %s (%s): %d of %zu cases are wrong; %zu larger ones are left out\n", kernel.spec, target.name, schedules.c_str(), failed, cases.size(), all - cases.size());
   return failed > 0 || cases.empty() ? 1 : 0;
 }
 

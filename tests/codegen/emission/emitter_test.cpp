@@ -2,6 +2,7 @@
 #include "dsl/pipeline/describe.hpp"
 #include "generated/emitter.hpp"
 #include "schedules/build.hpp"
+#include "schedules/family.hpp"
 #include "tests/codegen/emission/folder.hpp"
 #include "tests/codegen/emission/specs.hpp"
 #include <catch2/catch.hpp>
@@ -18,6 +19,13 @@ operator_description edited() {
   operator_description d = both;
   d.n.heads = d.n.kv_heads = 3;
   return d;
+}
+
+schedule_point with_key_chunk_doubled() {
+  schedule_point point = find_family("chunk").default_point(both, avx2);
+  for (auto &[name, value] : point.parameters)
+    if (name == "key_chunk") value *= 2;
+  return point;
 }
 } // namespace
 
@@ -47,10 +55,7 @@ TEST_CASE("a changed spec, schedule or library, or a missing object, is emitted 
 
   SECTION("another text") { CHECK(emit({edited(), avx2, "test", folder.path, {}}).outcome == emission::emitted); }
   SECTION("another schedule") {
-    schedule_point point = choose_schedule(both, avx2);
-    for (auto &[name, value] : point.parameters)
-      if (name == "key_chunk") value *= 2;
-    CHECK(emit({both, avx2, "test", folder.path, point}).outcome == emission::emitted);
+    CHECK(emit({both, avx2, "test", folder.path, pinned_everywhere(both.n, with_key_chunk_doubled())}).outcome == emission::emitted);
   }
   SECTION("another library") { CHECK(emit({both, avx2, "elsewhere", folder.path, {}}).outcome == emission::emitted); }
   SECTION("the object is gone") {
@@ -99,10 +104,11 @@ TEST_CASE("an error of Halide fails the emission and leaves nothing behind") {
 
 TEST_CASE("a pinned schedule that breaks a rule is refused with the rule's words") {
   const own_folder folder;
-  schedule_point point = choose_schedule(both, avx2);
+  schedule_point point = choose_schedule(both, avx2, length_bucket::prefill_long);
   for (auto &[name, value] : point.parameters)
     if (name == "query_tile") value = 7;
-  CHECK_THROWS_WITH(emit({both, avx2, "test", folder.path, point}), Contains("query_tile") && Contains("schedule"));
+  CHECK_THROWS_WITH(emit({both, avx2, "test", folder.path, {{length_bucket::prefill_short, point}}}),
+                    Contains("query_tile") && Contains("schedule") && Contains("(prefill_short)"));
   CHECK(folder.times().empty());
 }
 

@@ -20,23 +20,25 @@ TEST_CASE("the manifest of an emitted object") {
   const target_info &target = info_of(target_id::avx2);
   emit({spec, target, "test", folder.path, {}});
   const auto m = manifest_of(folder, "only_first.avx2.json");
-  const schedule_point point = choose_schedule(spec, target);
+  const schedule_point point = choose_schedule(spec, target, length_bucket::prefill_long);
 
-  CHECK(m.at("schema") == 1);
+  CHECK(m.at("schema") == 2);
   CHECK(m.at("status") == "emitted");
   CHECK(m.at("spec") == "sample::nested::only_first");
   CHECK(m.at("canonical_text") == canonical_text(spec));
   CHECK(m.at("hash") == spec_hash(spec));
   CHECK(m.at("target") == "avx2");
   CHECK(Halide::Target(m.at("halide_target").get<std::string>()) == halide_target(target));
-  CHECK(m.at("schedule").at("family") == point.family);
-  CHECK(m.at("schedule").at("text") == point.text());
-  CHECK(m.at("schedule").at("origin") == point.origin);
-  CHECK(m.at("schedule").at("parameters").size() == point.parameters.size());
-  for (const auto &[name, value] : point.parameters) CHECK(m.at("schedule").at("parameters").at(name) == value);
+  const auto &kernel = m.at("kernels").back();
+  CHECK(kernel.at("buckets").back() == "prefill_long");
+  CHECK(kernel.at("run") == "attune_test_sample_nested_only_first_avx2_argv");
+  CHECK(kernel.at("schedule").at("family") == point.family);
+  CHECK(kernel.at("schedule").at("text") == point.text());
+  CHECK(kernel.at("schedule").at("origin") == point.origin);
+  CHECK(kernel.at("schedule").at("parameters").size() == point.parameters.size());
+  for (const auto &[name, value] : point.parameters) CHECK(kernel.at("schedule").at("parameters").at(name) == value);
   CHECK(m.at("panel_lanes") == 0);
-  CHECK(m.at("symbols").at("run") == "attune_test_sample_nested_only_first_avx2_argv");
-  CHECK(m.at("symbols").at("pack") == "");
+  CHECK(m.at("pack") == "");
   CHECK(m.at("object") == "only_first.avx2.o");
   CHECK(m.at("bytes") == std::filesystem::file_size(folder.path / "only_first.avx2.o"));
   CHECK(m.at("compile_seconds") > 0);
@@ -51,15 +53,20 @@ TEST_CASE("a manifest reads back as it was written") {
   const own_folder folder;
   manifest m;
   m.spec = "app::gpt2", m.canonical_text = "two\nlines", m.hash = "00ff", m.target = "neon", m.halide_target = "arm-64-linux";
-  m.schedule = {"chunk", {{"query_tile", 16}, {"key_chunk", 512}}, "pinned"};
-  m.panel_lanes = 16, m.run = "r", m.pack = "p", m.object = "o", m.bytes = 7, m.compile_seconds = 0.25, m.fingerprint = "12";
+  m.kernels = {{{length_bucket::decode_short, length_bucket::prefill_short}, "first", {"row_tile", {{"query_tile", 8}}, "table neon/some_core"}},
+               {{length_bucket::decode_long, length_bucket::prefill_long}, "second", {"chunk", {{"query_tile", 16}, {"key_chunk", 512}}, "pinned"}}};
+  m.panel_lanes = 16, m.pack = "p", m.object = "o", m.bytes = 7, m.compile_seconds = 0.25, m.fingerprint = "12";
   m.attune_version = "a", m.halide_version = "h", m.llvm_version = "l", m.generator = "g";
   write(m, folder.path / "m.json");
   const auto back = read_manifest(folder.path / "m.json");
   REQUIRE(back);
   write(*back, folder.path / "again.json");
   CHECK(text_of(folder.path / "m.json") == text_of(folder.path / "again.json"));
-  CHECK(back->schedule.text() == "chunk query_tile=16 key_chunk=512");
+  REQUIRE(back->kernels.size() == 2);
+  CHECK(back->kernels[0].buckets == m.kernels[0].buckets);
+  CHECK(back->kernels[0].run == "first");
+  CHECK(back->kernels[0].schedule.origin == "table neon/some_core");
+  CHECK(back->kernels[1].schedule.text() == "chunk query_tile=16 key_chunk=512");
 
   m.refused = "too wide";
   write(m, folder.path / "refused.json");
@@ -70,8 +77,10 @@ TEST_CASE("a manifest reads back as it was written") {
 TEST_CASE("what is no manifest of this version is no manifest") {
   const own_folder folder;
   CHECK_FALSE(read_manifest(folder.path / "none.json"));
-  write_if_different(folder.path / "broken.json", "{\"schema\": 1, ");
+  write_if_different(folder.path / "broken.json", "{\"schema\": 2, ");
   CHECK_FALSE(read_manifest(folder.path / "broken.json"));
-  write_if_different(folder.path / "later.json", "{\"schema\": 2}");
-  CHECK_FALSE(read_manifest(folder.path / "later.json"));
+  for (const char *schema : {"1", "3"}) {
+    write_if_different(folder.path / "other.json", std::string("{\"schema\": ") + schema + "}");
+    CHECK_FALSE(read_manifest(folder.path / "other.json"));
+  }
 }

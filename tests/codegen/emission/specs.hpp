@@ -18,4 +18,8 @@ struct only_second {
   static constexpr auto spec = attune::attention(attune::heads<4>, attune::head_dim<16>, attune::element<attune::f32>);
 };
 
+struct layered {
+  static constexpr auto spec = attune::layer(attune::model_dim<24>, attune::heads<2>, attune::head_dim<16>, attune::element<attune::f32>);
+};
+
 } // namespace sample

@@ -1,0 +1,222 @@
+#include "bench/kernel_call.hpp"
+#include "runtime/call.hpp"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <limits>
+#include <stdexcept>
+#include <thread>
+
+namespace attune::bench {
+namespace {
+
+constexpr std::size_t cold_bytes = std::size_t{256} << 20; ///< all copies of key and value together: 8 times the largest cache of common machines
+constexpr std::int64_t checked_queries = 4;
+
+float load(const char *data, element_type e, std::int64_t i) {
+  if (e == element_type::bf16) return static_cast<float>(reinterpret_cast<const bf16_t *>(data)[i]);
+  if (e == element_type::f16) return static_cast<float>(reinterpret_cast<const f16_t *>(data)[i]);
+  return reinterpret_cast<const float *>(data)[i];
+}
+void store(char *data, element_type e, std::int64_t i, float x) {
+  if (e == element_type::bf16) reinterpret_cast<bf16_t *>(data)[i] = bf16_t(x);
+  else if (e == element_type::f16) reinterpret_cast<f16_t *>(data)[i] = f16_t(x);
+  else reinterpret_cast<float *>(data)[i] = x;
+}
+
+std::int64_t count_of(const std::vector<std::int64_t> &extents) {
+  std::int64_t n = 1;
+  for (std::int64_t e : extents) n *= e;
+  return n;
+}
+
+/// N(0,1). A tensor of 100 million elements is filled from a period of a million, which is prime, so that no two rows are alike.
+void fill_normal(char *data, element_type e, std::int64_t count, std::uint64_t seed) {
+  constexpr std::int64_t period = 1'000'003;
+  std::vector<float> values(static_cast<std::size_t>(std::min(count, period)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(normal_value(seed, i));
+  for (std::int64_t i = 0; i < count; ++i) store(data, e, i, values[static_cast<std::size_t>(i % period)]);
+}
+
+/// Counts what generated code holds; blocks carry their size in front.
+struct counting_allocator {
+  std::atomic<std::size_t> now{0}, most{0};
+
+  static void *allocate(void *self, std::size_t bytes) {
+    char *raw = static_cast<char *>(std::aligned_alloc(64, (bytes + 64 + 63) / 64 * 64));
+    if (!raw) return nullptr;
+    *reinterpret_cast<std::size_t *>(raw) = bytes;
+    auto &counted = *static_cast<counting_allocator *>(self);
+    const std::size_t held = counted.now += bytes;
+    for (std::size_t seen = counted.most; seen < held && !counted.most.compare_exchange_weak(seen, held);) {}
+    return raw + 64;
+  }
+  static void release(void *self, void *block) {
+    char *raw = static_cast<char *>(block) - 64;
+    static_cast<counting_allocator *>(self)->now -= *reinterpret_cast<std::size_t *>(raw);
+    std::free(raw);
+  }
+};
+
+void write_file(const std::filesystem::path &file, const void *data, std::size_t bytes) {
+  std::ofstream out(file, std::ios::binary);
+  out.write(static_cast<const char *>(data), static_cast<std::streamsize>(bytes));
+  out.close();
+  if (!out) throw std::runtime_error(fmt::format("cannot write {}: is the disk full? TMPDIR names another folder", file.string()));
+}
+
+} // namespace
+
+kernel_call::kernel_call(const work &w) : work_(w), op_(w.refer()), signature_(op_.call()), weights_(op_.n, 1) {
+  for (int t = 0; t < signature_.tensor_count; ++t) {
+    const tensor_shape &shape = signature_.tensors[t];
+    input in{shape, {}, {}};
+    for (int a = 0; a < shape.rank; ++a) in.extents.push_back(extent_of_axis(shape.axes[a]));
+    tensors_.push_back(std::move(in));
+  }
+  const auto bytes_of = [](const input &in) { return static_cast<std::size_t>(count_of(in.extents)) * size_of(in.shape.element); };
+  if (work_.cold) copies_ = std::max<std::size_t>(3, (cold_bytes + bytes_of(input_of(tensor_role::key)) - 1) / (2 * bytes_of(input_of(tensor_role::key))));
+  for (std::size_t t = 0; t < tensors_.size(); ++t) {
+    input &in = tensors_[t];
+    if (in.shape.role == tensor_role::packed_weights) continue;
+    const bool rotated = in.shape.role == tensor_role::key || in.shape.role == tensor_role::value;
+    for (std::size_t i = 0; i < (rotated ? copies_ : 1); ++i) {
+      in.copies.emplace_back(bytes_of(in));
+      if (i > 0) std::memcpy(in.copies[i].data(), in.copies[0].data(), in.copies[0].bytes());
+      else if (!in.shape.written) fill_normal(in.copies[0].data(), in.shape.element, count_of(in.extents), 64 + t);
+    }
+  }
+  if (!is_projected(op_.n)) return;
+  call_options options;
+  options.target = work_.target;
+  status ended;
+  packed_ = weights_.packed(work_.info(), options, ended);
+  require(ended);
+}
+
+std::int64_t kernel_call::extent_of_axis(const axis_extent &axis) const {
+  switch (axis.axis) {
+    case axis_name::batch: return work_.batch;
+    case axis_name::query: return work_.queries;
+    case axis_name::key: return work_.keys;
+    default: return axis.extent;
+  }
+}
+
+const kernel_call::input &kernel_call::input_of(tensor_role role) const {
+  for (const input &in : tensors_)
+    if (in.shape.role == role) return in;
+  throw std::logic_error(fmt::format("{} has no such tensor", op_.name));
+}
+
+std::vector<tensor_ref> kernel_call::references(std::size_t copy) {
+  std::vector<tensor_ref> all;
+  for (const input &in : tensors_) {
+    tensor_ref r;
+    if (in.copies.empty()) r.data = const_cast<packed_weights_ref *>(packed_);
+    else {
+      r.data = in.copies[copy % in.copies.size()].data();
+      r.element = in.shape.element, r.writable = in.shape.written, r.rank = in.shape.rank;
+      std::int64_t stride = 1;
+      for (int a = r.rank; a-- > 0; stride *= r.extent[a]) r.axes[a] = in.shape.axes[a].axis, r.extent[a] = in.extents[static_cast<std::size_t>(a)], r.stride[a] = stride;
+    }
+    all.push_back(r);
+  }
+  return all;
+}
+
+void kernel_call::run(int threads) {
+  const std::vector<tensor_ref> all = references(next_++ % copies_);
+  call_options options;
+  options.target = work_.target;
+  options.threads = threads;
+  require(call(work_.info(), all.data(), static_cast<int>(all.size()), nullptr, 0, options));
+}
+
+std::size_t kernel_call::scratch_bytes() {
+  counting_allocator counted;
+  const std::vector<tensor_ref> all = references(0);
+  call_options options;
+  options.target = work_.target;
+  options.threads = work_.threads;
+  options.memory = {&counted, counting_allocator::allocate, counting_allocator::release};
+  require(call(work_.info(), all.data(), static_cast<int>(all.size()), nullptr, 0, options));
+  return counted.most;
+}
+
+std::vector<float> kernel_call::output() const {
+  const input &out = input_of(tensor_role::output);
+  std::vector<float> values(static_cast<std::size_t>(count_of(out.extents)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load(out.copies[0].data(), out.shape.element, static_cast<std::int64_t>(i));
+  return values;
+}
+
+scalar_tensor kernel_call::last_of(const input &in, std::int64_t rows) const {
+  std::vector<std::int64_t> extents = in.extents;
+  const std::size_t row_axis = extents.size() - 2;
+  const std::int64_t all_rows = extents[row_axis], features = extents.back();
+  extents[row_axis] = std::min(rows, all_rows);
+  scalar_tensor last(extents);
+  const std::int64_t kept = extents[row_axis] * features;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(last.values.size()); ++i) {
+    const std::int64_t outer = i / kept, skipped = (all_rows - extents[row_axis]) * features;
+    last.values[static_cast<std::size_t>(i)] = load(in.copies[0].data(), in.shape.element, outer * all_rows * features + skipped + i % kept);
+  }
+  return last;
+}
+
+// The last queries alone are a call of their own: with fewer queries than keys, aligned at the end. In a layer they become
+// the hidden states of a cross-projection whose context is all tokens.
+expected_rows kernel_call::reference() const {
+  reference_operator op = op_;
+  op.n.same_extents = false;
+  if (op.n.causal == causal_alignment::diagonal) op.n.causal = causal_alignment::bottom_right;
+  std::int64_t keys = work_.keys;
+  if (op.n.causal != causal_alignment::off && op.n.window.kind == setting::fixed)
+    keys = std::min(keys, static_cast<std::int64_t>(op.n.window.value) + checked_queries);
+  reference_arguments a;
+  if (is_projected(op.n)) {
+    op.n.source = source_kind::cross_projection;
+    op.n.context_dim = op.n.model_dim;
+    a.hidden = last_of(input_of(tensor_role::hidden), checked_queries);
+    a.context = last_of(input_of(tensor_role::hidden), keys);
+    a.query_projection = &weights_.query, a.key_projection = &weights_.key, a.value_projection = &weights_.value, a.output_projection = &weights_.output;
+  } else {
+    a.query = last_of(input_of(tensor_role::query), checked_queries);
+    a.key = last_of(input_of(tensor_role::key), keys);
+    a.value = last_of(input_of(tensor_role::value), keys);
+  }
+  reference_answer answer = evaluate_reference(op, a);
+  return {std::move(answer.output), error_bound(op.n.element) * answer.largest_value};
+}
+
+void kernel_call::write_inputs(const std::filesystem::path &folder) const {
+  for (const input &in : tensors_)
+    if (!in.copies.empty() && !in.shape.written) write_file(folder / fmt::format("{}.bin", in.shape.name), in.copies[0].data(), in.copies[0].bytes());
+  if (!packed_) return;
+  const linear_map *const maps[] = {&weights_.query, &weights_.key, &weights_.value, &weights_.output};
+  for (projection p : {projection::query, projection::key, projection::value, projection::output}) {
+    const linear_map &map = *maps[static_cast<int>(p)];
+    write_file(folder / fmt::format("{}_weight.bin", name_of(p)), map.matrix.data(), map.matrix.size() * sizeof(float));
+    write_file(folder / fmt::format("{}_bias.bin", name_of(p)), map.bias.data(), map.bias.size() * sizeof(float));
+  }
+}
+
+double error_in_bounds(const std::vector<float> &output, const expected_rows &expected, const work &w) {
+  const std::vector<std::int64_t> &extents = expected.output.extents;
+  const std::int64_t features = extents.back(), rows = extents[extents.size() - 2], kept = rows * features, all = w.queries * features;
+  const std::size_t outer = expected.output.values.size() / static_cast<std::size_t>(kept);
+  if (output.size() != outer * static_cast<std::size_t>(all)) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.output.values.size(); ++i) {
+    const std::int64_t n = static_cast<std::int64_t>(i);
+    const double error = std::abs(output[static_cast<std::size_t>(n / kept * all + (all - kept) + n % kept)] - expected.output.values[i]) / expected.bound;
+    if (!(error <= largest)) largest = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+  }
+  return largest;
+}
+
+} // namespace attune::bench

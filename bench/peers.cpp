@@ -1,0 +1,105 @@
+#include "bench/peers.hpp"
+#include "bench/interrupt.hpp"
+#include "bench/sampling.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <unistd.h>
+
+namespace attune::bench {
+namespace {
+namespace fs = std::filesystem;
+
+/// Those that bench/peers/ has a program for, best known first.
+const std::vector<std::string> known_peers{"onnxruntime", "openvino", "llama_cpp", "zentorch", "torch"};
+
+bool is_installed(const fs::path &folder, const std::string &name) { return access((folder / name / "attune-peer").c_str(), X_OK) == 0; }
+
+/// The request "prepare" for a work whose inputs lie in a folder.
+nlohmann::json request_for(const work &w, const fs::path &folder) {
+  const numbers &n = w.info().n;
+  std::vector<int> cores(usable_cores().begin(), usable_cores().begin() + w.threads);
+  return {{"form", is_projected(n) ? "layer" : w.counts == measure::bytes ? "decode" : "attention"}, {"element", name_of(n.element)}, {"batch", w.batch}, {"heads", n.heads}, {"kv_heads", n.kv_heads},
+          {"head_dim", n.head_dim}, {"model_dim", n.model_dim}, {"queries", w.queries}, {"keys", w.keys}, {"causal", n.causal != causal_alignment::off},
+          {"cold", w.cold}, {"threads", w.threads}, {"cores", cores}, {"folder", folder.string()}};
+}
+
+/// Memory where there is some, so that large inputs do not go through a disk.
+fs::path make_scratch() {
+  const char *chosen = std::getenv("TMPDIR");
+  const fs::path parent = chosen ? fs::path(chosen) : access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
+  std::string pattern = (parent / "attune-bench.XXXXXX").string();
+  if (!mkdtemp(pattern.data())) throw std::runtime_error(fmt::format("no folder could be made in {}; TMPDIR names another one", parent.string()));
+  return pattern;
+}
+} // namespace
+
+peer_list::peer_list(const peer_setting &setting) : setting_(setting) {
+  if (setting_.names == std::vector<std::string>{"none"}) return;
+  const bool all = setting_.names.empty() || setting_.names == std::vector<std::string>{"auto"};
+  for (const std::string &name : all ? known_peers : setting_.names) {
+    if (is_installed(setting_.folder, name)) installed_.push_back(name);
+    else if (std::find(known_peers.begin(), known_peers.end(), name) != known_peers.end()) missing_.push_back(name);
+    else throw std::runtime_error(fmt::format("there is no peer \"{}\"; peers are {}, and every {}/<name>/attune-peer", name, fmt::join(known_peers, ", "), setting_.folder.string()));
+  }
+  if (!installed_.empty()) scratch_ = make_scratch();
+}
+
+peer_list::~peer_list() {
+  end();
+  std::error_code ignored;
+  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
+}
+
+void peer_list::end() { processes_.clear(); }
+
+std::vector<peer_way> peer_list::prepare(const work &w, const kernel_call &ours, const expected_rows &expected, std::map<std::string, std::string> &left_out) {
+  end();
+  std::vector<peer_way> ready;
+  if (installed_.empty() || !w.compared) return ready;
+  ours.write_inputs(scratch_);
+  const std::vector<float> our_output = ours.output();
+  for (const std::string &name : installed_) {
+    if (interrupted()) break;
+    try {
+      processes_.push_back(std::make_unique<peer_process>(name, setting_.folder / name / "attune-peer", scratch_ / (name + ".log"), setting_.patience));
+      peer_process &process = *processes_.back();
+      const peer_offer offer = process.prepare(request_for(w, scratch_));
+      versions_[name] = offer.version;
+      for (const auto &[way, why] : offer.left_out) left_out[name + " " + way] = why;
+      if (offer.ways.empty() && offer.left_out.empty()) left_out[name] = "it has no operator for this work";
+      for (const std::string &way : offer.ways) {
+        if (const auto wrong = check(process, way, w, our_output, expected)) left_out[name + " " + way] = *wrong;
+        else ready.push_back({&process, name + " " + way, way, calls_for(median(process.run(way, 3)))});
+      }
+    } catch (const peer_error &e) {
+      left_out[name] = e.what();
+      std::erase_if(ready, [&](const peer_way &r) { return r.process->name() == name; });
+    }
+  }
+  for (const auto &file : fs::directory_iterator(scratch_))
+    if (file.path().extension() == ".bin") fs::remove(file.path());
+  return ready;
+}
+
+/// What is wrong with a way's answer: against the reference in the last queries, against ours everywhere.
+std::optional<std::string> peer_list::check(peer_process &process, const std::string &way, const work &w, const std::vector<float> &ours, const expected_rows &expected) {
+  process.run(way, 1);
+  const std::vector<float> theirs = process.result(way, scratch_ / "result.bin");
+  if (theirs.size() != ours.size()) return fmt::format("its answer is wrong: {} numbers, expected {}", theirs.size(), ours.size());
+  const double error = error_in_bounds(theirs, expected, w);
+  if (!(error <= peer_tolerance)) return fmt::format("its answer is wrong: off from the reference by {:.3g}, allowed {:.3g}", error * expected.bound, peer_tolerance * expected.bound);
+  double largest = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double off = std::abs(double(theirs[i]) - ours[i]);
+    if (!(off <= largest)) largest = std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
+  }
+  if (!(largest <= (peer_tolerance + 1) * expected.bound))
+    return fmt::format("its answer is wrong: off from ours by {:.3g}, allowed {:.3g}", largest, (peer_tolerance + 1) * expected.bound);
+  return std::nullopt;
+}
+
+} // namespace attune::bench

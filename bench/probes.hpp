@@ -1,0 +1,53 @@
+// The most that this machine can do, measured: yardsticks of every benchmark, for x86. A probe runs on the cores that it is
+// given, one pinned thread on each, all at once; what other threads do on these cores shows as a lower figure.
+#pragma once
+#include "dsl/targets.hpp"
+#include "dsl/vocabulary.hpp"
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace attune::bench {
+
+enum class probe_kind {
+  fma_256,     ///< f32 fused multiply-adds on registers of 256 bits, GFLOP/s
+  fma_512,     ///< the same on registers of 512 bits
+  dot_bf16,    ///< vdpbf16ps on registers of 512 bits: 4 operations a lane, GFLOP/s
+  memory_read, ///< two streams, each larger than any cache, GB/s (10^9 bytes)
+};
+constexpr const char *name_of(probe_kind k) {
+  constexpr const char *names[] = {"fma_256", "fma_512", "dot_bf16", "memory_read"};
+  return names[static_cast<int>(k)];
+}
+constexpr const char *unit_of(probe_kind k) { return k == probe_kind::memory_read ? "GB/s" : "GFLOP/s"; }
+
+/// The probe that bounds a kernel with this target's instructions and elements. Throws std::invalid_argument for a target
+/// that is not x86.
+probe_kind compute_probe(target_id, element_type);
+/// Whether this machine has the instructions.
+bool has_probe(probe_kind);
+
+/// The CPUs that the process may use, lowest number first, as they were when first asked for.
+const std::vector<int> &usable_cores();
+/// Keeps the calling thread on these cores, and threads that it starts from here on.
+void stay_on(const std::vector<int> &cores);
+
+/// Probes on some cores. Holds the threads and, from the first memory probe on, 128 MiB a core.
+class probes {
+public:
+  /// `cores` is not empty. The calling thread takes part: it stays on the first core from here on.
+  explicit probes(std::vector<int> cores);
+  ~probes();
+  probes(const probes &) = delete;
+  probes &operator=(const probes &) = delete;
+
+  /// One short run, 1 to 2 ms for compute, 10 to 20 for memory: the sum over the cores. 0 where the machine lacks the
+  /// instructions.
+  double run(probe_kind);
+
+private:
+  struct team;
+  std::unique_ptr<team> team_;
+};
+
+} // namespace attune::bench

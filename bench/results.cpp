@@ -1,0 +1,86 @@
+#include "bench/results.hpp"
+#include "bench/sampling.hpp"
+#include "generated/tool/table.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace attune::bench {
+namespace {
+
+double peak_of(const row_result &row, const peak_table &peaks) { return peaks.at({row.what.probe(), row.what.threads}); }
+bool is_timed(const row_result &row) { return row.what.counts != measure::scratch; }
+
+/// GFLOP/s or GB/s of one of the row's samples.
+double rate_of(const row_result &row, const std::string &name) { return row.what.amount() / median(row.seconds.at(name)) / 1e9; }
+
+double value_of(const row_result &row) {
+  switch (row.what.counts) {
+    case measure::operations: case measure::bytes: return rate_of(row, ours);
+    case measure::time_per_query: return median(row.seconds.at(ours)) * 1e9 / row.what.queries;
+    case measure::scratch: return double(row.scratch_bytes) / row.what.threads;
+  }
+  return 0;
+}
+
+/// Of the peak, by peer.
+std::map<std::string, double> peers_of(const row_result &row, const peak_table &peaks) {
+  std::map<std::string, double> all;
+  for (const auto &[name, samples] : row.seconds)
+    if (name != ours && name != ours_on_one_thread) all[name] = rate_of(row, name) / peak_of(row, peaks);
+  return all;
+}
+
+double speed_up_of(const row_result &row) { return median(row.seconds.at(ours_on_one_thread)) / median(row.seconds.at(ours)); }
+
+std::string bytes_text(std::size_t bytes) {
+  return bytes < (1 << 20) ? fmt::format("{:.0f} KiB", static_cast<double>(bytes) / 1024) : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::vector<std::string> cells_of(const row_result &row, const peak_table &peaks) {
+  const std::string value = fmt::format("{:.4g} {}", value_of(row), unit_of(row.what.counts)), scratch = bytes_text(row.scratch_bytes);
+  if (!is_timed(row)) return {row.what.name, value, "", "", "", "", scratch};
+  const auto peers = peers_of(row, peaks);
+  const auto best = std::max_element(peers.begin(), peers.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
+  return {row.what.name,
+          value,
+          fmt::format("{:.3f}", rate_of(row, ours) / peak_of(row, peaks)),
+          best == peers.end() ? "–" : fmt::format("{:.3f} {}", best->second, best->first),
+          row.seconds.count(ours_on_one_thread) ? fmt::format("{:.2f}", speed_up_of(row)) : "",
+          fmt::format("{:.1f} %{}", 100 * spread(row.seconds.at(ours)), row.disturbed ? fmt::format(", {} again", row.disturbed) : ""),
+          scratch};
+}
+} // namespace
+
+nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
+  nlohmann::ordered_json j = {{"work", row.what.name}, {"target", info_of(row.what.target).name}, {"threads", row.what.threads},
+                              {"value", value_of(row)}, {"unit", unit_of(row.what.counts)}, {"of_peak", nullptr}, {"peers", nlohmann::ordered_json::object()},
+                              {"spread", nullptr}, {"scratch_bytes", row.scratch_bytes}, {"error_in_bounds", row.error}, {"schedule", row.schedule}};
+  j["left_out"] = row.left_out;
+  if (!is_timed(row)) return j;
+  j["of_peak"] = rate_of(row, ours) / peak_of(row, peaks);
+  j["peers"] = peers_of(row, peaks);
+  j["spread"] = spread(row.seconds.at(ours));
+  if (row.seconds.count(ours_on_one_thread)) j["speed_up"] = speed_up_of(row);
+  j["probe"] = name_of(row.what.probe());
+  j["peak"] = peak_of(row, peaks);
+  j["operations"] = row.what.counts == measure::bytes ? nlohmann::ordered_json() : nlohmann::ordered_json(row.what.amount());
+  j["bytes_at_least"] = row.what.least_bytes();
+  j["rounds"] = row.seconds.at(ours).size();
+  j["disturbed"] = row.disturbed;
+  j["seconds"] = row.seconds;
+  return j;
+}
+
+std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks) {
+  table cells{{"work", "value", "of peak", "best peer, of peak", "speed-up", "spread", "scratch"}};
+  std::map<std::string, std::vector<std::string>> without; // by peer and reason: the works
+  for (const row_result &row : rows) {
+    cells.push_back(cells_of(row, peaks));
+    for (const auto &[name, why] : row.left_out) without[fmt::format("without {}: {}", name, why)].push_back(row.what.name);
+  }
+  std::string notes;
+  for (const auto &[what, works] : without) notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
+  return as_columns(cells) + (notes.empty() ? "" : "\n" + notes);
+}
+
+} // namespace attune::bench

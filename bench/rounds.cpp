@@ -1,0 +1,112 @@
+#include "bench/rounds.hpp"
+#include "bench/interrupt.hpp"
+#include "bench/sampling.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/memory.hpp"
+#include "runtime/threads.hpp"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace attune::bench {
+namespace {
+using clock = std::chrono::steady_clock;
+
+constexpr double undisturbed = 0.95; ///< a round whose probes reach this part of the run's best counts
+constexpr int most_tries = 4;
+
+template <class Work> double seconds_of(const Work &work) {
+  const auto start = clock::now();
+  work();
+  return std::chrono::duration<double>(clock::now() - start).count();
+}
+
+double sample(kernel_call &kernel, int threads, int calls) {
+  std::vector<double> seconds;
+  for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));
+  return median(seconds);
+}
+
+/// The pool's threads stay where they were made: the second thread of every call on the second core.
+void place_second_thread(const std::vector<int> &cores) {
+  stay_on({cores[1]});
+  call_context context;
+  context.threads = 2;
+  run_tasks(&context, 2, [](void *, int) {}, nullptr);
+  stay_on({cores[0]});
+}
+
+std::string schedule_of(const work &w) {
+  const chosen_variant chosen = choose_variant(w.info(), w.target);
+  return chosen.variant ? choose_kernel(*chosen.variant, w.queries, w.keys).schedule : "";
+}
+
+/// One round of all; a peer that fails now is dropped for good.
+std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int calls, std::vector<peer_way> &ways, std::map<std::string, std::string> &left_out) {
+  std::map<std::string, double> seconds;
+  seconds[ours] = sample(kernel, w.threads, calls);
+  if (w.threads > 1) seconds[ours_on_one_thread] = sample(kernel, 1, calls);
+  for (std::size_t i = 0; i < ways.size();) {
+    if (interrupted()) throw interruption();
+    try {
+      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, ways[i].calls));
+      ++i;
+    } catch (const peer_error &e) {
+      left_out[ways[i].name] = e.what();
+      ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return seconds;
+}
+
+} // namespace
+
+bench_run::bench_run(const peer_setting &setting) : peers(setting), one_core_({usable_cores().front()}) {
+  const std::vector<int> &cores = usable_cores();
+  if (cores.size() < 2) return;
+  two_cores_ = std::make_unique<probes>(std::vector<int>{cores[0], cores[1]});
+  place_second_thread(cores);
+}
+
+double bench_run::probe(const work &w) {
+  const probe_kind kind = w.probe();
+  const double got = (w.threads > 1 ? *two_cores_ : one_core_).run(kind);
+  double &highest = peaks[{kind, w.threads}];
+  highest = std::max(highest, got);
+  return got / highest;
+}
+
+row_result bench_run::measure(const work &w, benchmark::State &state) {
+  row_result row{w, {}, {}, schedule_of(w), 0, 0, 0};
+  kernel_call kernel(w);
+  row.scratch_bytes = kernel.scratch_bytes();
+  const expected_rows expected = kernel.reference();
+  const double first = seconds_of([&] { kernel.run(w.threads); });
+  row.error = error_in_bounds(kernel.output(), expected, w);
+  if (!(row.error <= 1))
+    throw std::runtime_error(fmt::format("{}: our own output is wrong: off by {:.3g}, allowed {:.3g}", w.name, row.error * expected.bound, expected.bound));
+  std::vector<peer_way> ways = peers.prepare(w, kernel, expected, row.left_out);
+  const int calls = w.counts == measure::scratch ? 1 : calls_for(std::min(first, seconds_of([&] { kernel.run(w.threads); })));
+
+  double before = probe(w);
+  for (auto _ : state) {
+    std::map<std::string, double> seconds;
+    for (int tries = 1;; ++tries) {
+      if (interrupted()) throw interruption();
+      seconds = run_round(w, kernel, calls, ways, row.left_out);
+      const double after = probe(w), slower = std::min(before, after);
+      before = after;
+      if (slower >= undisturbed || tries == most_tries) break;
+      ++row.disturbed;
+    }
+    for (const auto &[name, s] : seconds) row.seconds[name].push_back(s);
+    state.SetIterationTime(seconds[ours]);
+  }
+  for (const auto &[name, why] : row.left_out) row.seconds.erase(name); // those that failed after some rounds
+  peers.end();
+  release_workspace();
+  return row;
+}
+
+} // namespace attune::bench

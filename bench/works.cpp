@@ -1,0 +1,152 @@
+#include "bench/works.hpp"
+#include "attune_bench_kernels/causal_12x64.hpp"
+#include "attune_bench_kernels/causal_12x64_bf16.hpp"
+#include "attune_bench_kernels/decode_12x64.hpp"
+#include "attune_bench_kernels/decode_12x64_bf16.hpp"
+#include "attune_bench_kernels/decode_32_8x128.hpp"
+#include "attune_bench_kernels/decode_32_8x128_bf16.hpp"
+#include "attune_bench_kernels/layer_768.hpp"
+#include "attune_bench_kernels/layer_768_bf16.hpp"
+#include "attune_bench_kernels/minilm_layer.hpp"
+#include "attune_bench_kernels/prefill_12x128.hpp"
+#include "attune_bench_kernels/prefill_12x64.hpp"
+#include "attune_bench_kernels/prefill_12x64_bf16.hpp"
+#include "attune_bench_kernels/window_12x64.hpp"
+#include "bench/specs.hpp"
+#include "dsl/reference/refer.hpp"
+#include "runtime/dispatch.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace attune::bench {
+namespace {
+
+/// A row with what follows from its spec and target filled in; the caller adds the rest.
+template <class Spec> work row(const char *family, target_id target, const char *shape, int queries, int keys) {
+  work w;
+  w.info = artefact<Spec>::info;
+  w.refer = refer<Spec>;
+  w.target = target, w.queries = queries, w.keys = keys;
+  w.name = fmt::format("{}/{}/{}/{}", family, name_of(artefact<Spec>::n.element), info_of(target).name, shape);
+  return w;
+}
+
+class work_list {
+public:
+  std::vector<work> all;
+
+  /// Query and key extents are one: prefill, causal, window.
+  template <class Spec> void add_self(const char *family, target_id target, const char *shape, std::initializer_list<int> lengths, bool compared) {
+    for (int length : lengths) {
+      work w = row<Spec>(family, target, shape, length, length);
+      w.name += fmt::format("/{}", length);
+      w.compared = compared;
+      all.push_back(w);
+    }
+  }
+  template <class Spec> void add_layers(target_id target, std::initializer_list<int> lengths) {
+    for (int length : lengths) {
+      work w = row<Spec>("layer", target, fmt::format("{}x{}", length, artefact<Spec>::n.model_dim).c_str(), length, length);
+      w.compared = true;
+      all.push_back(w);
+    }
+  }
+  template <class Spec> void add_decode(target_id target, const char *shape, int keys) {
+    work w = row<Spec>("decode", target, shape, 1, keys);
+    w.name += fmt::format("/{}", keys);
+    w.counts = measure::bytes;
+    w.cold = w.compared = true;
+    all.push_back(w);
+  }
+  /// Scratch does not depend on the number of queries, which is kept small; every query reads all keys.
+  template <class Spec> void add_scratch(target_id target, const char *shape, int queries, int keys) {
+    work w = row<Spec>("scratch", target, shape, queries, keys);
+    w.name += fmt::format("/{}", keys);
+    w.counts = measure::scratch;
+    all.push_back(w);
+  }
+  /// Each row from `first` on once more, on two threads.
+  void repeat_on_two_threads(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      work w = all[i];
+      w.name += "/t2", w.threads = 2;
+      all.push_back(w);
+    }
+  }
+};
+
+double pairs_of(const work &w, const numbers &n) {
+  const double queries = w.queries, keys = w.keys;
+  if (n.causal == causal_alignment::off) return queries * keys;
+  if (n.window.kind != setting::fixed) return queries * (queries + 1) / 2;
+  const double seen = std::min(queries, n.window.value + 1); // the first of them see fewer
+  return seen * (seen + 1) / 2 + (queries - seen) * seen;
+}
+
+double operations_of(const work &w, const numbers &n) {
+  double sum = 2.0 * (n.head_dim + n.value_dim) * pairs_of(w, n) * n.heads;
+  if (is_projected(n)) {
+    const double query = double(n.heads) * n.head_dim, key = double(n.kv_heads) * n.head_dim, value = double(n.kv_heads) * n.value_dim;
+    sum += 2.0 * w.queries * (n.model_dim * (query + key + value) + double(n.heads) * n.value_dim * n.output_dim);
+  }
+  return w.batch * sum;
+}
+
+} // namespace
+
+probe_kind work::probe() const {
+  return counts == measure::bytes ? probe_kind::memory_read : compute_probe(target, info().n.element);
+}
+
+double work::amount() const {
+  const numbers &n = info().n;
+  if (counts != measure::bytes) return operations_of(*this, n);
+  return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(n.element));
+}
+
+double work::least_bytes() const {
+  const numbers &n = info().n;
+  const double queries_in = is_projected(n) ? n.model_dim : double(n.heads) * n.head_dim, out = n.output_dim > 0 ? n.output_dim : double(n.heads) * n.value_dim;
+  const double elements = queries * (queries_in + out) + (is_projected(n) ? 0 : double(n.kv_heads) * keys * (n.head_dim + n.value_dim));
+  const double weights = is_projected(n) ? double(n.model_dim) * (n.heads * n.head_dim + n.kv_heads * (n.head_dim + n.value_dim)) + double(n.heads) * n.value_dim * n.output_dim : 0;
+  return (batch * elements + weights) * static_cast<double>(size_of(n.element));
+}
+
+std::string work::why_not() const {
+  for (const target_report &report : targets(info())) {
+    if (report.target != target) continue;
+    if (!report.in_build) return fmt::format("this build has no code of {} for {}", info().spec, info_of(target).name);
+    if (!report.runs_here) return report.why_not;
+  }
+  if (static_cast<int>(usable_cores().size()) < threads) return fmt::format("it needs {} CPUs, and this process may use {}", threads, usable_cores().size());
+  return "";
+}
+
+std::vector<work> all_works() {
+  work_list list;
+  constexpr target_id avx2 = target_id::avx2, avx512 = target_id::avx512, avx512_bf16 = target_id::avx512_bf16;
+  list.add_self<prefill_12x64>("prefill", avx512, "12x64", {512, 1024, 4096}, true);
+  list.add_self<prefill_12x128>("prefill", avx512, "12x128", {1024, 4096}, true);
+  list.add_self<causal_12x64>("causal", avx512, "12x64", {512, 1024, 4096}, true);
+  list.add_self<prefill_12x64_bf16>("prefill", avx512_bf16, "12x64", {512, 1024, 4096}, true);
+  list.add_self<causal_12x64_bf16>("causal", avx512_bf16, "12x64", {512, 1024, 4096}, true);
+  list.add_layers<layer_768>(avx512, {128, 256, 512, 1024});
+  list.add_layers<layer_768_bf16>(avx512_bf16, {128, 256, 512, 1024});
+  list.add_decode<decode_32_8x128>(avx512, "32:8x128", 16384);
+  list.add_decode<decode_32_8x128_bf16>(avx512_bf16, "32:8x128", 16384);
+  list.add_decode<decode_12x64>(avx512, "12:12x64", 16384);
+  list.add_decode<decode_12x64_bf16>(avx512_bf16, "12:12x64", 16384);
+  list.repeat_on_two_threads(0, list.all.size());
+  list.add_self<prefill_12x64>("prefill", avx2, "12x64", {512, 1024, 4096}, false);
+
+  list.all.push_back(row<minilm_layer>("minilm", avx512, "8x32", 32, 32));
+  list.all.back().batch = 8, list.all.back().compared = true;
+  const std::size_t windows = list.all.size();
+  list.add_self<window_12x64>("window", avx512, "12x64", {16384, 131072}, false);
+  for (std::size_t i = windows; i < list.all.size(); ++i) list.all[i].counts = measure::time_per_query;
+  list.add_scratch<decode_12x64>(avx512, "12x64", 64, 131072);
+  list.add_scratch<decode_12x64_bf16>(avx512_bf16, "12x64", 64, 131072);
+  return list.all;
+}
+
+} // namespace attune::bench

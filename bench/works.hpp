@@ -1,0 +1,45 @@
+// The rows of the comparison: what is called, how it is counted, and against which probe.
+#pragma once
+#include "bench/probes.hpp"
+#include "dsl/reference/reference_operator.hpp"
+#include "runtime/artefact.hpp"
+#include <string>
+#include <vector>
+
+namespace attune::bench {
+
+enum class measure {
+  operations,     ///< useful GFLOP/s: masked query-key pairs do not count
+  bytes,          ///< GB/s of K and V, each read once
+  time_per_query, ///< ns; of_peak is of useful operations
+  scratch,        ///< bytes that one call holds at most, for each of its threads; not timed
+};
+constexpr const char *unit_of(measure m) {
+  constexpr const char *units[] = {"GFLOP/s", "GB/s", "ns/query", "bytes/thread"};
+  return units[static_cast<int>(m)];
+}
+
+struct work {
+  std::string name;           ///< unique: family/element/target/shape/length[/t2]
+  const artefact_info &(*info)() = nullptr;
+  reference_operator (*refer)() = nullptr;
+  target_id target{};
+  measure counts = measure::operations;
+  int threads = 1;
+  int batch = 1, queries = 1, keys = 1;
+  bool cold = false;          ///< copies of K and V are used in turn, so that a call finds none in a cache
+  bool compared = false;      ///< other implementations run beside ours
+
+  probe_kind probe() const;
+  /// Useful operations, or bytes, of one call.
+  double amount() const;
+  /// Bytes that a call reads and writes if it touches each tensor once.
+  double least_bytes() const;
+  /// Why this machine or build cannot run it, in one sentence; empty if it can.
+  std::string why_not() const;
+};
+
+/// All rows, in the order in which they are reported.
+std::vector<work> all_works();
+
+} // namespace attune::bench

@@ -1,0 +1,18 @@
+// Which tables of tuned schedules a command looks at, as options of its command line.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+
+namespace attune {
+
+struct table_options {
+  std::filesystem::path tables; ///< looked at before ATTUNE_TABLES and the shipped tables; empty: none
+  std::string cpu;              ///< empty: ATTUNE_CPU, or this machine's
+
+  void add_to(CLI::App &);
+  /// Sets the tables of the process (schedules/schedule_tables.hpp).
+  void use() const;
+};
+
+} // namespace attune

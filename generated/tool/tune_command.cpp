@@ -1,0 +1,118 @@
+// attune tune: searches the fastest schedules of stock specs on this machine, and records them.
+#include "bench/interrupt.hpp"
+#include "generated/table_options.hpp"
+#include "generated/tool/commands.hpp"
+#include "generated/tool/tuning_job.hpp"
+#include "runtime/cpu_name.hpp"
+#include "runtime/dispatch.hpp"
+#include "schedules/build.hpp"
+#include "schedules/schedule_tables.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <stdexcept>
+
+namespace attune {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct request {
+  std::string spec, target = "host", time = "3m";
+  std::vector<std::string> buckets;
+  int queries = 0, keys = 0, batch = 1, threads = 1;
+  bool afresh = false;
+  fs::path log;
+  table_options tables;
+};
+
+/// "90", "90s", "3m", "1h" as seconds.
+double seconds_of(const std::string &text) {
+  std::size_t end = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &end);
+  } catch (const std::exception &) {
+    end = text.size() + 1;
+  }
+  const std::string unit = end <= text.size() ? text.substr(end) : "?";
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (factor == 0 || !(number > 0)) throw std::runtime_error(fmt::format("--time is \"{}\", expected seconds, minutes or hours, as 90s, 3m or 1h", text));
+  return number * factor;
+}
+
+const target_report &report_on(const std::vector<target_report> &reports, target_id id) {
+  return *std::find_if(reports.begin(), reports.end(), [&](const target_report &r) { return r.target == id; });
+}
+
+/// The target by its name; "host" is the one that calls on this machine take.
+const target_info &target_to_tune(const std::string &name, const operator_description &spec) {
+  const std::vector<target_report> reports = machine_targets();
+  if (name != "host") {
+    const target_info &target = *find_target(name);
+    if (const std::string reason = why_not(spec, target); !reason.empty()) throw std::runtime_error(fmt::format("{} cannot carry {}: {}", name, spec.name, reason));
+    if (target.device != device_kind::cpu) throw std::runtime_error(fmt::format("the tuner times CPU targets; {} is for a device", name));
+    if (const target_report &r = report_on(reports, target.id); !r.runs_here) throw std::runtime_error(fmt::format("{} cannot be timed here: {}", name, r.why_not));
+    return target;
+  }
+  for (int i = target_count - 1; i >= 0; --i)
+    if (const target_info &t = all_targets[i]; t.device == device_kind::cpu && report_on(reports, t.id).runs_here && why_not(spec, t).empty()) return t;
+  throw std::runtime_error("this machine runs no CPU target; \"attune targets\" says why");
+}
+
+/// The calls that each bucket is tuned for.
+std::vector<tuned_calls> calls_of(const request &r, const numbers &n) {
+  if (r.queries > 0 || r.keys > 0) {
+    if (r.queries <= 0 || r.keys <= 0) throw std::runtime_error("--queries and --keys go together");
+    if (n.same_extents && r.queries != r.keys) throw std::runtime_error(fmt::format("this spec has as many queries as keys, but --queries is {} and --keys {}", r.queries, r.keys));
+    const length_bucket bucket = bucket_of(n, r.queries, r.keys);
+    if (!r.buckets.empty() && r.buckets != std::vector<std::string>{name_of(bucket)})
+      throw std::runtime_error(fmt::format("{} queries and {} keys are {}, but --bucket says {}", r.queries, r.keys, name_of(bucket), r.buckets.front()));
+    return {{bucket, r.batch, r.queries, r.keys}};
+  }
+  std::vector<tuned_calls> calls;
+  for (const length_bucket b : buckets_of(n))
+    if (r.buckets.empty() || std::find(r.buckets.begin(), r.buckets.end(), name_of(b)) != r.buckets.end()) {
+      calls.push_back(usual_calls(b));
+      calls.back().batch = r.batch;
+    }
+  if (calls.size() < std::max<std::size_t>(1, r.buckets.size())) throw std::runtime_error("this spec has no decode buckets: its queries and keys are of the same tokens");
+  return calls;
+}
+
+void run(const request &r) {
+  r.tables.use();
+  const stock_spec &spec = find_stock_spec(r.spec);
+  const operator_description description = spec.describe();
+  const target_info &target = target_to_tune(r.target, description);
+  const fs::path tables = r.tables.tables.empty() ? fs::path("attune_tables") : r.tables.tables;
+  const fs::path log = r.log.empty() ? tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
+  bench::catch_interrupts();
+  const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), tables, log, tables_in_use().cpu, r.afresh});
+  if (end == tuning_end::interrupted) throw CLI::RuntimeError(130);
+}
+} // namespace
+
+void add_tune_command(CLI::App &app) {
+  const auto r = std::make_shared<request>();
+  CLI::App *command = app.add_subcommand("tune", "searches the fastest schedules of one spec on this machine, and records them");
+  std::vector<std::string> targets{"host"}, buckets;
+  for (const target_info &t : all_targets) targets.push_back(t.name);
+  for (int b = 0; b < length_bucket_count; ++b) buckets.push_back(name_of(static_cast<length_bucket>(b)));
+  command->add_option("SPEC", r->spec, "a stock spec (attune specs)")->required();
+  command->add_option("--target,-t", r->target, "a CPU target that runs here; host: the one that calls take")->check(CLI::IsMember(targets))->capture_default_str();
+  command->add_option("--bucket", r->buckets, "buckets of lengths; all of the spec's if not given")->check(CLI::IsMember(buckets));
+  command->add_option("--queries", r->queries, "of the calls that are timed; with --keys")->check(CLI::PositiveNumber);
+  command->add_option("--keys", r->keys, "of the calls that are timed; with --queries")->check(CLI::PositiveNumber);
+  command->add_option("--batch", r->batch, "of the calls that are timed")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--threads", r->threads, "of the calls that are timed")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--time", r->time, "for all of it: 90s, 3m, 1h")->capture_default_str();
+  command->add_option("--log", r->log, "what was tried, as lines of JSON, to go on from; beside the tables if not given");
+  command->add_flag("--afresh", r->afresh, "start from the default schedule alone: neither from records nor from the log");
+  r->tables.add_to(*command);
+  command->get_option("--tables")->description("folder of tables to record in, and to look at first; ./attune_tables if not given");
+  command->get_option("--cpu")->description("name of this machine's CPU in tables; ATTUNE_CPU, or else by its own identification, if not given");
+  command->callback([r] { run(*r); });
+}
+
+} // namespace attune

@@ -1,0 +1,120 @@
+// Names of works, the form of the JSON, and what an interruption leaves.
+#include "bench_program.hpp"
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <spawn.h>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+std::set<std::string> expected_names() {
+  std::set<std::string> names;
+  const auto add = [&](const std::string &family, std::initializer_list<const char *> lengths) {
+    for (const char *length : lengths)
+      for (const char *threads : {"", "/t2"}) names.insert(family + length + threads);
+  };
+  add("prefill/f32/avx512/12x64/", {"512", "1024", "4096"});
+  add("prefill/f32/avx512/12x128/", {"1024", "4096"});
+  add("causal/f32/avx512/12x64/", {"512", "1024", "4096"});
+  add("prefill/bf16/avx512_bf16/12x64/", {"512", "1024", "4096"});
+  add("causal/bf16/avx512_bf16/12x64/", {"512", "1024", "4096"});
+  add("layer/f32/avx512/", {"128x768", "256x768", "512x768", "1024x768"});
+  add("layer/bf16/avx512_bf16/", {"128x768", "256x768", "512x768", "1024x768"});
+  add("decode/f32/avx512/", {"32:8x128/16384", "12:12x64/16384"});
+  add("decode/bf16/avx512_bf16/", {"32:8x128/16384", "12:12x64/16384"});
+  for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "minilm/f32/avx512/8x32",
+                                 "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "scratch/f32/avx512/12x64/131072",
+                                 "scratch/bf16/avx512_bf16/12x64/131072"})
+    names.insert(one_thread);
+  return names;
+}
+} // namespace
+
+TEST_CASE("--list names every work once") {
+  const bench_outcome outcome = run_bench("--list");
+  REQUIRE(outcome.status == 0);
+  std::set<std::string> names;
+  std::istringstream lines(outcome.text);
+  for (std::string line; std::getline(lines, line);) CHECK(names.insert(line.substr(0, line.find(' '))).second);
+  CHECK(names == expected_names());
+}
+
+TEST_CASE("A run writes its rows as JSON and as a table") {
+  const auto file = new_file("row.json");
+  const bench_outcome outcome = run_bench("--peers none --rounds 3 --filter '^prefill/f32/avx2/12x64/512$' --json " + file.string());
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.text.find("prefill/f32/avx2/12x64/512") != std::string::npos);
+  const nlohmann::json j = read_json(file);
+  CHECK(j.at("not_run").empty());
+  const nlohmann::json &machine = j.at("machine");
+  CHECK(machine.at("cores").get<int>() > 0);
+  CHECK(!machine.at("cpu").get<std::string>().empty());
+  CHECK(machine.at("versions").at("halide") == "21.0.0");
+  CHECK(machine.at("load_before").size() == 3);
+  REQUIRE(j.at("rows").size() == 1);
+  const nlohmann::json &row = j.at("rows")[0];
+  CHECK(row.at("work") == "prefill/f32/avx2/12x64/512");
+  CHECK(row.at("target") == "avx2");
+  CHECK(row.at("threads") == 1);
+  CHECK(row.at("unit") == "GFLOP/s");
+  CHECK(row.at("rounds") == 3);
+  CHECK(row.at("seconds").at("attune").size() == 3);
+  CHECK(row.at("operations") == 4.0 * 512 * 512 * 64 * 12);
+  CHECK(row.at("value").get<double>() / row.at("peak").get<double>() == Approx(row.at("of_peak").get<double>()));
+  CHECK(row.at("peers").empty());
+  CHECK(row.at("error_in_bounds").get<double>() <= 1);
+  CHECK(row.at("scratch_bytes").get<int>() > 0);
+  CHECK(row.at("spread").get<double>() >= 0);
+}
+
+TEST_CASE("Masked pairs are no work") {
+  const auto file = new_file("causal.json");
+  const bench_outcome outcome = run_bench("--peers none --rounds 1 --threads 1 --filter '^causal/f32/avx512/12x64/512$' --json " + file.string());
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const nlohmann::json j = read_json(file);
+  if (j.at("rows").empty()) {
+    CHECK(j.at("not_run").size() == 1); // this machine has no AVX-512, and that is said
+    return;
+  }
+  CHECK(j.at("rows")[0].at("operations") == 4.0 * 512 * 513 / 2 * 64 * 12);
+}
+
+TEST_CASE("What cannot be meant is refused, and nothing is written") {
+  const auto file = new_file("refused.json");
+  for (const auto &[arguments, sentence] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"--filter prefil1", "no work matches --filter \"prefil1\""},
+           {"--filter '^prefill/f32/avx2/12x64/512$' --peers pytroch", "there is no peer \"pytroch\"; peers are onnxruntime, openvino"},
+           {"--rounds 0", "--rounds"},
+           {"--filter '(' --list", "--filter"}}) {
+    const bench_outcome outcome = run_bench(arguments + " --json " + file.string());
+    INFO(arguments << ": " << outcome.text);
+    CHECK(outcome.status != 0);
+    CHECK(outcome.text.find(sentence) != std::string::npos);
+    CHECK(!std::filesystem::exists(file));
+  }
+}
+
+TEST_CASE("An interruption leaves the complete rows") {
+  const auto file = new_file("interrupted.json");
+  const std::string path = file.string(); // written after the first of three rows; the third takes many times as long
+  const char *const arguments[] = {ATTUNE_TOOL, "bench", "--peers", "none", "--rounds", "30", "--filter", "^prefill/f32/avx2/12x64/", "--json", path.c_str(), nullptr};
+  pid_t process = -1;
+  REQUIRE(posix_spawn(&process, ATTUNE_TOOL, nullptr, nullptr, const_cast<char *const *>(arguments), environ) == 0);
+  int ended = 0;
+  while (!std::filesystem::exists(file) && waitpid(process, &ended, WNOHANG) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  REQUIRE(std::filesystem::exists(file));
+  REQUIRE(kill(process, SIGINT) == 0);
+  waitpid(process, &ended, 0);
+  REQUIRE(WIFEXITED(ended));
+  CHECK(WEXITSTATUS(ended) == 130);
+  const nlohmann::json j = read_json(file);
+  CHECK(j.at("rows").size() >= 1);
+  CHECK(j.at("rows").size() < 3);
+  CHECK(j.at("rows")[0].at("rounds") == 30);
+}

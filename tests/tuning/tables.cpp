@@ -1,0 +1,163 @@
+// Tables: written and read back, looked up in their order, passed over where they cannot be used.
+#include "generated/files.hpp"
+#include "schedules/build.hpp"
+#include "tests/codegen/emission/folder.hpp"
+#include "tests/tuning/records.hpp"
+#include <catch2/catch.hpp>
+
+using namespace attune;
+using Catch::Matchers::Contains;
+
+namespace {
+constexpr length_bucket bucket = length_bucket::prefill_long;
+
+/// Folders of tables, one for the user and one shipped, and what was said while looking up.
+struct tables {
+  own_folder user, shipped;
+  std::vector<std::string> said;
+
+  void add(const own_folder &folder, const std::string &cpu, const table_record &r) {
+    const auto file = table_path(folder.path, "avx2", cpu);
+    schedule_table table = read_table(file).value_or(schedule_table{"avx2", cpu, {}});
+    table.put(r);
+    write_if_different(file, text_of(table));
+  }
+  /// Query tile and origin of what is found; "nothing".
+  std::string found(const operator_description &op, length_bucket b = bucket, const std::string &cpu = "this-cpu") {
+    const auto point = look_up({{user.path, shipped.path}, cpu}, op, avx2, b, [&](const std::string &text) { said.push_back(text); });
+    return point ? std::to_string(point->at("query_tile")) + " from " + point->origin : "nothing";
+  }
+};
+
+/// The same shape with another number of heads: similar, but another spec.
+operator_description similar_to(operator_description op, int heads) {
+  op.n.heads = op.n.kv_heads = heads;
+  op.name = "similar";
+  return op;
+}
+} // namespace
+
+TEST_CASE("a table that is written is read back as it was") {
+  const operator_description op = small_operator(4, 64);
+  schedule_table table{"avx2", "this-cpu", {}};
+  table.put(record_of(op, chunk_point(op, 48), 1.25));
+  table.put(record_of(similar_to(op, 8), chunk_point(op, 96), 1.5));
+  const schedule_table again = table_from(text_of(table), "the text");
+  CHECK(text_of(again) == text_of(table));
+  REQUIRE(again.records.size() == 2);
+  const table_record &r = again.records.back(); // in the order of names: "similar", "small"
+  CHECK(r.spec == "small");
+  CHECK(r.hash == spec_hash(op));
+  CHECK(r.shape == shape_of(op.n));
+  CHECK(r.schedule.text() == chunk_point(op, 48).text());
+  CHECK(r.ratio() == 1.25);
+  CHECK(r.mad == 0.001953125);
+  CHECK(r.date == "2030-01-31");
+}
+
+TEST_CASE("a record takes the place of the one for the same spec and bucket") {
+  const operator_description op = small_operator(4, 64);
+  schedule_table table{"avx2", "this-cpu", {}};
+  table.put(record_of(op, chunk_point(op, 48), 1.25));
+  table.put(record_of(op, chunk_point(op, 96), 1.5));
+  CHECK(table.records.size() == 1);
+  table_record of_short = record_of(op, chunk_point(op, 24), 1.5);
+  of_short.bucket = length_bucket::prefill_short;
+  table.put(of_short);
+  CHECK(table.records.size() == 2);
+  CHECK(table.records.front().schedule.at("query_tile") == 96);
+}
+
+TEST_CASE("what is no table is refused by name") {
+  CHECK_THROWS_WITH(table_from("{", "some.json"), Contains("some.json is not a table of schedules"));
+  CHECK_THROWS_WITH(table_from(R"({"schema": 7})", "some.json"), Contains("its schema is 7, expected 1"));
+  CHECK_THROWS_WITH(table_from(R"({"schema": 1, "target": "avx2", "cpu": "c", "records": [{}]})", "some.json"), Contains("spec"));
+  CHECK(!read_table("no/such/table.json"));
+}
+
+TEST_CASE("the spec's own record for the bucket is found, and no other") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  CHECK(t.found(op) == "nothing");
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(t.found(op) == "48 from table avx2/this-cpu");
+  CHECK(t.found(op, length_bucket::prefill_short) == "nothing");
+  operator_description other = op;
+  other.n.causal = causal_alignment::bottom_right;
+  CHECK(t.found(other) == "nothing");
+  CHECK(t.found(small_operator(4, 32)) == "nothing");
+}
+
+TEST_CASE("this CPU's file comes first, then the best ratio among the other CPUs'") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  t.add(t.shipped, "a-cpu", record_of(op, chunk_point(op, 24), 1.1));
+  t.add(t.shipped, "b-cpu", record_of(op, chunk_point(op, 72), 1.9));
+  t.add(t.shipped, "c-cpu", record_of(op, chunk_point(op, 96), 1.5));
+  CHECK(t.found(op) == "72 from table avx2/b-cpu");
+  CHECK(t.found(op, bucket, "a-cpu") == "24 from table avx2/a-cpu");
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.01));
+  CHECK(t.found(op) == "48 from table avx2/this-cpu");
+}
+
+TEST_CASE("the user's folder comes before the shipped one") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 24), 1.9));
+  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
+  CHECK(t.found(op) == "48 from table avx2/other-cpu");
+}
+
+TEST_CASE("among similar specs the schedule with the best average ratio is found") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.3));
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 12), chunk_point(op, 48), 1.3));
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 16), chunk_point(op, 24), 1.5));
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 32), chunk_point(op, 24), 1.0));
+  CHECK(t.found(op) == "48 from table avx2/this-cpu");
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 96), 1.0));
+  CHECK(t.found(op) == "96 from table avx2/this-cpu");
+}
+
+TEST_CASE("a record that cannot be used any more is passed over, and the next is found") {
+  const operator_description op = small_operator(4, 64);
+  schedule_point broken = chunk_point(op, 25), unknown = chunk_point(op, 24), renamed = chunk_point(op, 24);
+  unknown.family = "flash";
+  renamed.parameters.front().first = "rows";
+  const std::pair<schedule_point, const char *> cases[] = {
+      {broken, "must divide query_tile (25)"}, {unknown, "there is no schedule family \"flash\""}, {renamed, "its parameters are \"chunk rows=24"}};
+  for (const auto &[point, reason] : cases) {
+    tables t;
+    t.add(t.shipped, "this-cpu", record_of(op, point, 2));
+    CHECK(t.found(op) == "nothing");
+    REQUIRE(t.said.size() == 1);
+    CHECK_THAT(t.said.front(), Contains("the record of small for prefill_long in table avx2/this-cpu is passed over: ") && Contains(reason));
+    t.add(t.shipped, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
+    CHECK(t.found(op) == "48 from table avx2/other-cpu");
+  }
+}
+
+TEST_CASE("a file that is no table is passed over, and the others are looked at") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  write_if_different(table_path(t.shipped.path, "avx2", "this-cpu"), "{ half");
+  t.add(t.shipped, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
+  CHECK(t.found(op) == "48 from table avx2/other-cpu");
+  REQUIRE(t.said.size() == 1);
+  CHECK_THAT(t.said.front(), Contains("this-cpu.json is not a table of schedules"));
+}
+
+TEST_CASE("the schedule that is chosen comes from the tables in use, or else is the default") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  const table_places before = tables_in_use();
+  use_tables({{t.shipped.path}, "this-cpu"});
+  CHECK(choose_schedule(op, avx2, bucket).origin == "default");
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  const schedule_point chosen = choose_schedule(op, avx2, bucket);
+  CHECK(chosen.text() == chunk_point(op, 48).text());
+  CHECK(chosen.origin == "table avx2/this-cpu");
+  CHECK(choose_schedule(op, avx2, length_bucket::prefill_short).origin == "default");
+  use_tables(before);
+}
