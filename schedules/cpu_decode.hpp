@@ -6,7 +6,7 @@
 
 namespace attune {
 
-std::string cpu_decode_why_not(const operator_description &);
+std::string cpu_decode_why_not(const operator_description &, length_bucket);
 std::vector<schedule_parameter> cpu_decode_parameters(const operator_description &, const target_info &);
 schedule_point cpu_decode_default(const operator_description &, const target_info &);
 std::string cpu_decode_broken_rule(const operator_description &, const target_info &, const schedule_point &);

@@ -3,6 +3,7 @@
 #include "dsl/pipeline/element.hpp"
 #include "schedules/build.hpp"
 #include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_projection.hpp"
 
 namespace attune {
@@ -10,12 +11,25 @@ using namespace Halide;
 
 namespace {
 
-/// Lays a whole CPU operator out: projections, attention, log-sum-exp and weights where they are returned.
-class cpu_operator {
+blocking cut_of(const blocked_attention *, const operator_description &op, const target_info &target, const schedule_point &point) {
+  return blocking_of(op, target, point);
+}
+decode_blocking cut_of(const decode_attention *, const operator_description &op, const target_info &target, const schedule_point &point) {
+  return decode_blocking_of(op, target, point);
+}
+void schedule(blocked_attention &a, const Func &result, const operator_description &op, const target_info &target, const schedule_point &point) {
+  schedule_cpu_blocked(a, result, op, target, point);
+}
+void schedule(decode_attention &a, const Func &result, const operator_description &op, const target_info &target, const schedule_point &point) {
+  schedule_cpu_decode(a, result, op, target, point);
+}
+
+/// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp and weights where they are returned.
+template <class Attention> class cpu_operator {
 public:
   cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how)
       : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(args)),
-        attention(op, args, source, blocking_of(op, target, point)) {
+        attention(op, args, source, cut_of(static_cast<const Attention *>(nullptr), op, target, point)) {
     attend();
     if (op.n.output_dim > 0) project_out();
     if (op.n.returns_lse) return_lse();
@@ -32,7 +46,7 @@ private:
   const schedule_point &point;
   call_arguments args;
   attention_source source;
-  blocked_attention attention;
+  Attention attention;
   Func attended{"attended"}; ///< (d, q, h, b), as stored; with what else is wanted of each row beside it
   std::vector<Func> outputs;
 
@@ -77,7 +91,7 @@ private:
     if (has_more_outputs()) attended(a.d, a.q, a.h, a.b) = Tuple(of_row);
     else attended(a.d, a.q, a.h, a.b) = value;
     if (!attends_into_output()) attended.compute_root();
-    schedule_cpu_blocked(a, attended, op, target, point);
+    schedule(a, attended, op, target, point);
     if (op.n.output_dim > 0) return;
     Func output = attended;
     if (has_more_outputs()) {
@@ -124,29 +138,31 @@ private:
 
 } // namespace
 
-std::string cpu_family::why_not(const operator_description &, const target_info &target, length_bucket) const {
-  return target.device == device_kind::cpu ? "" : family + " is for CPUs";
+std::string cpu_family::why_not(const operator_description &op, const target_info &target, length_bucket bucket) const {
+  if (target.device != device_kind::cpu) return family + " is for CPUs";
+  return decodes() ? cpu_decode_why_not(op, bucket) : "";
 }
 
 std::vector<schedule_parameter> cpu_family::parameters(const operator_description &op, const target_info &target) const {
-  std::vector<schedule_parameter> all = cpu_blocked_parameters(op, family);
+  std::vector<schedule_parameter> all = decodes() ? cpu_decode_parameters(op, target) : cpu_blocked_parameters(op, family);
   if (is_projected(op.n)) for (schedule_parameter &p : cpu_projection_parameters(target)) all.push_back(std::move(p));
   return all;
 }
 
 std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
-  const std::string broken = cpu_blocked_broken_rule(op, target, point);
+  const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : cpu_blocked_broken_rule(op, target, point);
   return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(target, point) : broken;
 }
 
 schedule_point cpu_family::default_point(const operator_description &op, const target_info &target) const {
-  schedule_point p = cpu_blocked_default(op, target, family);
+  schedule_point p = decodes() ? cpu_decode_default(op, target) : cpu_blocked_default(op, target, family);
   if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(target)) p.parameters.push_back(parameter);
   return p;
 }
 
 Module cpu_family::build(const operator_description &op, const target_info &target, const schedule_point &point, const std::string &function_name) const {
-  return cpu_operator(op, target, point).compile(function_name);
+  if (decodes()) return cpu_operator<decode_attention>(op, target, point).compile(function_name);
+  return cpu_operator<blocked_attention>(op, target, point).compile(function_name);
 }
 
 } // namespace attune

@@ -1,6 +1,7 @@
 // The CPU families: a whole operator laid out on a CPU, with its projections, outputs and returns.
 //   chunk     key_chunk keys at a time, merged at the end of each query tile; memory does not grow with queries x keys
 //   row_tile  all keys in one chunk: the scores of a query tile stay in cache; for short sequences
+//   decode    few queries: each key and value is read once, in order; keys are split over cores
 #pragma once
 #include "schedules/family.hpp"
 
@@ -18,6 +19,7 @@ public:
 
 private:
   std::string family;
+  bool decodes() const { return family == "decode"; }
 };
 
 } // namespace attune

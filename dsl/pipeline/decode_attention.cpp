@@ -20,16 +20,10 @@ decode_attention::decode_attention(const operator_description &description, cons
 void decode_attention::define_operands(const attention_source &source) {
   // Reads past the last key repeat it: nothing beyond a batch's length is ever read.
   const Expr key = min(c * cut.key_chunk + k, max(limits().end - 1, 0));
-  const auto f32 = [&](const Expr &stored) { return load_f32(stored, op.n.element); };
   const Expr query = source.query(d, n, h * group + g, b);
   key_rows(d, k, c, h, b) = source.key(d, key, h, b);
   value_rows(d, k, c, h, b) = source.value(d, key, h, b);
-  if (cut.bf16_pairs) {
-    query_rows(d, g, n, h, b) = query;
-    value_pairs(e, d, k, c, h, b) = value_rows(d, 2 * k + e, c, h, b);
-  } else {
-    query_rows(d, g, n, h, b) = f32(query) * query_factor(op, args);
-  }
+  query_rows(d, g, n, h, b) = cut.bf16_pairs ? query : load_f32(query, op.n.element) * query_factor(op, args);
 }
 
 void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in_block, int extent) {
@@ -64,59 +58,50 @@ void decode_attention::define_scores() {
   dot(g, k, n, c, h, b) = 0.0f;
   dot(g, k, n, c, h, b) += lane_sums(lanes, g, k, n, c, h, b);
 
-  scores(k, g, n, c, h, b) = masked_score;
+  scores(u, k, g, n, c, h, b) = masked_score;
   const int vectors = cut.key_block / cut.dot_keys;
-  score_keys = RDom(0, cut.dot_keys, 0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
-  skip_empty(score_keys, score_keys.z, score_keys.y, vectors);
-  const Expr key = score_keys.z * cut.key_block + score_keys.y * cut.dot_keys + score_keys.x;
+  score_keys = RDom(0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
+  skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
+  const Expr vector = score_keys.y * vectors + score_keys.x, key = vector * cut.dot_keys + u;
   const position_expr at{b, h * group + g, n, c * cut.key_chunk + key};
   const Expr product = dot(g, key, n, c, h, b);
   const Expr score = base2_score(op, args, cut.bf16_pairs ? product * query_factor(op, args) : product, at); // pairs hold queries as stored
-  scores(key, g, n, c, h, b) = masked(score, allowed(op, args, at));
+  scores(u, vector, g, n, c, h, b) = masked(score, allowed(op, args, at));
 }
 
 void decode_attention::define_weights() {
   const int vectors = cut.key_chunk / cut.dot_keys;
   lane_maximum(u, g, n, c, h, b) = no_score;
   maximum_keys = RDom(0, vectors, "maximum_keys");
-  lane_maximum(u, g, n, c, h, b) = max(lane_maximum(u, g, n, c, h, b), scores(maximum_keys * cut.dot_keys + u, g, n, c, h, b));
+  lane_maximum(u, g, n, c, h, b) = max(lane_maximum(u, g, n, c, h, b), scores(u, maximum_keys, g, n, c, h, b));
   maximum_lanes = RDom(0, cut.dot_keys, "maximum_lanes");
   chunk_maximum(g, n, c, h, b) = no_score;
   chunk_maximum(g, n, c, h, b) = max(chunk_maximum(g, n, c, h, b), lane_maximum(maximum_lanes, g, n, c, h, b));
 
-  const Expr weight = exp2_nonpositive_fast_math(scores(k, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
-  if (cut.bf16_pairs) weights(k, g, n, c, h, b) = f32_of_bf16(detail::f32_to_bf16(weight));
-  else weights(k, g, n, c, h, b) = weight;
+  const Expr weight = exp2_nonpositive_fast_math(scores(u, k, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
+  weights(u, k, g, n, c, h, b) = weight;
   lane_total(u, g, n, c, h, b) = 0.0f;
   total_keys = RDom(0, vectors, "total_keys");
-  lane_total(u, g, n, c, h, b) += weights(total_keys * cut.dot_keys + u, g, n, c, h, b);
+  lane_total(u, g, n, c, h, b) += weights(u, total_keys, g, n, c, h, b);
   total_lanes = RDom(0, cut.dot_keys, "total_lanes");
   chunk_total(g, n, c, h, b) = 0.0f;
   chunk_total(g, n, c, h, b) += lane_total(total_lanes, g, n, c, h, b);
 }
 
+Expr decode_attention::value_at(const Expr &key) const {
+  return load_f32(value_rows(d * cut.halves + e, key, c, h, b), op.n.element);
+}
+
 void decode_attention::define_sum() {
-  group_sum(d, g, n, c, h, b) = 0.0f;
-  const int blocks = cut.key_chunk / cut.key_block;
-  if (cut.bf16_pairs) {
-    const auto bits = [&](const Expr &key) { return reinterpret<std::uint32_t>(weights(key, g, n, c, h, b)); };
-    weight_pair(k, g, n, c, h, b) = (bits(2 * k) >> 16) | bits(2 * k + 1);
-    weight_pairs(e, k, g, n, c, h, b) = half_of(weight_pair(k, g, n, c, h, b), e);
-    sum_keys = RDom(0, 2, 0, cut.key_block / 2, 0, blocks, "sum_keys");
-    skip_empty(sum_keys, sum_keys.z, sum_keys.y, cut.key_block / 2);
-    const Expr pair = sum_keys.z * (cut.key_block / 2) + sum_keys.y;
-    group_sum(d, g, n, c, h, b) += dot_factor(weight_pairs(sum_keys.x, pair, g, n, c, h, b)) * dot_factor(value_pairs(sum_keys.x, d, pair, c, h, b));
-  } else {
-    sum_keys = RDom(0, cut.key_block, 0, blocks, "sum_keys");
-    skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
-    const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
-    const Expr weight = weights(key, g, n, c, h, b);
-    Expr value = load_f32(value_rows(d, key, c, h, b), op.n.element);
-    if (op.n.masked_values == masked_value_policy::anything) value = only_where_weighted(value, weight);
-    group_sum(d, g, n, c, h, b) += weight * value;
-  }
-  const Expr place = x - op.n.value_dim;
-  partial(x, g, n, c, h, b) = select(place < 0, group_sum(min(x, op.n.value_dim - 1), g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
+  sum_keys = RDom(0, cut.key_block, 0, cut.key_chunk / cut.key_block, "sum_keys");
+  skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
+  const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
+  const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b);
+  const Expr value = value_at(key);
+  group_sum(d, e, g, n, c, h, b) = 0.0f;
+  group_sum(d, e, g, n, c, h, b) += weight * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
+  const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);
+  partial(x, g, n, c, h, b) = select(place < 0, group_sum(feature / cut.halves, feature % cut.halves, g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
                                      chunk_total(g, n, c, h, b));
 }
 

@@ -21,20 +21,22 @@ struct decode_blocking {
   int dot_keys;      ///< keys whose scores are stored as one vector; divides key_block
   int lanes;         ///< features in one vector of lane_sums
   int value_lanes;   ///< features in one vector of the weighted sum
-  bool bf16_pairs;   ///< both products over pairs of bf16
+  int halves;        ///< 2: two stored features are loaded as one word, and summed apart from each other; else 1
+  bool bf16_pairs;   ///< query . key over pairs of bf16
 };
 
 struct decode_attention {
   decode_attention(const operator_description &, const call_arguments &, const attention_source &, const decode_blocking &);
 
   decode_blocking cut;
-  /// g: head among those that share a key head h; n: query; u: lane; x: place in a partial result; e: half of a pair.
+  /// Scores and weights have axes (u, k, g, …): lane and number of a vector of dot_keys keys.
+  /// g: head among those that share a key head h; n: query; u: lane; x: place in a partial result; e: which of `halves` features.
   Halide::Var d{"d"}, q{"q"}, g{"g"}, n{"n"}, k{"k"}, c{"c"}, h{"h"}, b{"b"}, u{"u"}, x{"x"}, e{"e"}, block{"block"};
-  Halide::Func query_rows{"query_rows"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
+  Halide::Func query_rows{"query_rows"}, key_rows{"key_rows"}, value_rows{"value_rows"};
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func lane_sums{"lane_sums"}, dot{"dot"}, scores{"scores"};
   Halide::Func lane_maximum{"lane_maximum"}, chunk_maximum{"chunk_maximum"}, weights{"weights"}, lane_total{"lane_total"}, chunk_total{"chunk_total"};
-  Halide::Func weight_pair{"weight_pair"}, weight_pairs{"weight_pairs"}, group_sum{"group_sum"}, partial{"partial"};
+  Halide::Func group_sum{"group_sum"}, partial{"partial"};
   Halide::RDom features, lanes, score_keys, maximum_keys, maximum_lanes, total_keys, total_lanes, sum_keys;
   Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, merged{"merged"};
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
@@ -44,7 +46,7 @@ struct decode_attention {
   bool has_tile_map = false;
   int group;                                                       ///< query heads for each key head
   Halide::Expr chunks;
-  int partial_extent() const { return op.n.value_dim + std::max(2, cut.value_lanes); } ///< of x
+  int partial_extent() const { return op.n.value_dim + std::max(2, cut.value_lanes * cut.halves); } ///< of x
 
 private:
   const operator_description &op;
@@ -57,6 +59,8 @@ private:
   void define_operands(const attention_source &);
   void define_scores();
   void define_weights();
+  /// Feature d * halves + e, f32.
+  Halide::Expr value_at(const Halide::Expr &key) const;
   void define_sum();
   void define_merge();
 };
