@@ -18,10 +18,13 @@ struct tuned_calls {
 
 class process_measurer final : public measurer {
 public:
-  /// Compiles the default schedule of each bucket. Throws std::runtime_error if that fails.
+  /// The description and the reference must outlive it. Throws std::runtime_error where the machine has too few CPUs.
   process_measurer(const operator_description &, const reference_operator &, const target_info &, const std::vector<tuned_calls> &, int threads);
   ~process_measurer() override;
   process_measurer(const process_measurer &) = delete;
+
+  /// Fills the tensors and compiles the default schedule of each bucket. Throws std::runtime_error if that fails.
+  void prepare();
 
   bool has_room() const override;
   void start(const schedule_point &) override;

@@ -90,7 +90,7 @@ public:
     const auto start = clock::now();
     probe();
     for (int round = 0; round < plan_.most_rounds && (round < plan_.fewest_rounds || seconds_since(start) < plan_.time); ++round) {
-      undisturbed_round();
+      undisturbed_round(round % 2 == 1);
       if (round == 1 && plan_.drop_at > 0) drop_slow();
     }
     return std::move(result_);
@@ -109,12 +109,13 @@ private:
     result_.peak = std::max(result_.peak, last_);
     return last_;
   }
-  void undisturbed_round() {
+  /// Kernels take turns in being called first, on caches that the probe has not warmed.
+  void undisturbed_round(bool backwards) {
     std::vector<double> seconds(kernels_.size(), 0);
     for (int tries = 1;; ++tries) {
       const double before = last_;
-      for (std::size_t k = 0; k < kernels_.size(); ++k)
-        if (!dropped_[k]) seconds[k] = seconds_of(k);
+      for (std::size_t i = 0; i < kernels_.size(); ++i)
+        if (const std::size_t k = backwards ? kernels_.size() - 1 - i : i; !dropped_[k]) seconds[k] = seconds_of(k);
       if (std::min(before, probe()) >= 0.95 * result_.peak || tries == 4) break;
     }
     for (std::size_t k = 0; k < kernels_.size(); ++k)
