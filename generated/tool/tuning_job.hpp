@@ -1,6 +1,7 @@
 // Tunes one spec for one target: searches, compares the best at last, shows what came out and records it.
 #pragma once
-#include "generated/tool/process_measurer.hpp"
+#include "generated/tool/catalogue.hpp"
+#include "generated/tuning/process_measurer.hpp"
 
 namespace attune {
 

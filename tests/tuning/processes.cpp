@@ -1,5 +1,5 @@
 // Work in processes of its own: every way to end is an answer.
-#include "generated/tool/child_process.hpp"
+#include "generated/tuning/child_process.hpp"
 #include "tests/codegen/emission/folder.hpp"
 #include <catch2/catch.hpp>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "generated/tool/trial_timing.hpp"
+#include "generated/tuning/trial_timing.hpp"
 #include "runtime/call.hpp"
 #include <algorithm>
 #include <chrono>

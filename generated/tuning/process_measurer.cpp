@@ -1,4 +1,4 @@
-#include "generated/tool/process_measurer.hpp"
+#include "generated/tuning/process_measurer.hpp"
 #include "generated/emitter.hpp"
 #include "generated/files.hpp"
 #include "schedules/schedule_tables.hpp"
@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace attune {
 namespace fs = std::filesystem;
@@ -143,13 +144,17 @@ bool process_measurer::has_room() const {
 }
 
 void process_measurer::start(const schedule_point &point) {
+  if (calls_of(point).empty()) {
+    for (const bucket_calls &c : calls_) refused_.push_back({c.lengths.bucket, {point, trial_status::constraint, why_unusable(spec_, target_, c.lengths.bucket, point)}});
+    return;
+  }
   job j = compile(point, compiling_cores_);
   if (j.process) compiling_.push_back(std::move(j));
   else ready_.push_back(std::move(j));
 }
 
 std::vector<measurer::result> process_measurer::results() {
-  std::vector<result> all;
+  std::vector<result> all = std::exchange(refused_, {});
   for (std::size_t i = 0; i < compiling_.size();) {
     const auto ended = compiling_[i].process->poll();
     if (!ended) {

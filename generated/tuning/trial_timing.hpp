@@ -3,7 +3,7 @@
 #include "bench/memory_block.hpp"
 #include "bench/probes.hpp"
 #include "generated/check.hpp"
-#include "generated/tool/trial_kernel.hpp"
+#include "generated/tuning/trial_kernel.hpp"
 #include <memory>
 #include <vector>
 
