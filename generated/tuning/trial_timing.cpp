@@ -34,8 +34,11 @@ timed_call::timed_call(const reference_operator &op, int batch, int queries, int
     if (t.shape.role == tensor_role::packed_weights) continue;
     const check_tensor &from = filled.tensor(t.shape.name);
     const bool rotates = cold && (t.shape.role == tensor_role::key || t.shape.role == tensor_role::value);
-    const std::size_t bytes = from.memory().size(), copies = rotates ? 1 + cold_bytes / (2 * bytes + 1) : 1;
-    for (std::size_t c = 0; c < copies; ++c) std::memcpy(t.copies.emplace_back(bytes).data(), from.data(), bytes);
+    const std::size_t bytes = from.memory().size();
+    t.stride = (bytes + 63) / 64 * 64;
+    t.copies = rotates ? 1 + cold_bytes / (2 * t.stride + 1) : 1;
+    t.memory = bench::memory_block(t.copies * t.stride);
+    for (std::size_t c = 0; c < t.copies; ++c) std::memcpy(t.copy(c), from.data(), bytes);
     t.count = static_cast<std::size_t>(from.count());
     t.reference.element = t.shape.element, t.reference.writable = t.shape.written, t.reference.rank = t.shape.rank;
     for (int a = 0; a < t.shape.rank; ++a)
@@ -51,8 +54,7 @@ void timed_call::run(const trial_kernel &kernel, int threads) {
   status packed;
   for (tensor &t : tensors_) {
     references.push_back(t.reference);
-    references.back().data = t.copies.empty() ? const_cast<packed_weights_ref *>(weights_->packed(kernel.info(), options, packed))
-                                              : static_cast<void *>(t.copies[next_ % t.copies.size()].data());
+    references.back().data = t.copies == 0 ? const_cast<packed_weights_ref *>(weights_->packed(kernel.info(), options, packed)) : static_cast<void *>(t.copy(next_));
   }
   ++next_;
   const status ended = packed ? call(kernel.info(), references.data(), static_cast<int>(references.size()), numbers_.data(), static_cast<int>(numbers_.size()), options) : packed;
@@ -62,7 +64,7 @@ void timed_call::run(const trial_kernel &kernel, int threads) {
 std::vector<float> timed_call::answer() const {
   std::vector<float> all;
   for (const tensor &t : tensors_)
-    for (std::size_t i = 0; t.shape.written && i < t.count; ++i) all.push_back(element_at(t.copies.front().data(), t.shape.element, i));
+    for (std::size_t i = 0; t.shape.written && i < t.count; ++i) all.push_back(element_at(t.copy(0), t.shape.element, i));
   return all;
 }
 
