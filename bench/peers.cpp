@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <set>
 #include <unistd.h>
 
 namespace attune::bench {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Those that bench/peers/ has a program for, best known first.
-const std::vector<std::string> known_peers{"onnxruntime", "openvino", "llama_cpp", "zentorch", "torch"};
+const std::vector<std::string> known_peers{"onnxruntime", "openvino", "llama_cpp", "torch"};
 
 bool is_installed(const fs::path &folder, const std::string &name) { return access((folder / name / "attune-peer").c_str(), X_OK) == 0; }
 
@@ -25,6 +26,15 @@ nlohmann::json request_for(const work &w, const fs::path &folder) {
   return {{"form", is_projected(n) ? "layer" : w.counts == measure::bytes ? "decode" : "attention"}, {"element", name_of(n.element)}, {"batch", w.batch}, {"heads", n.heads}, {"kv_heads", n.kv_heads},
           {"head_dim", n.head_dim}, {"model_dim", n.model_dim}, {"queries", w.queries}, {"keys", w.keys}, {"causal", n.causal != causal_alignment::off},
           {"cold", w.cold}, {"threads", w.threads}, {"cores", cores}, {"folder", folder.string()}};
+}
+
+/// The ways that a peer does not offer; one sentence for all of them where the reason is the same.
+void note_left_out(const std::string &name, const peer_offer &offer, std::map<std::string, std::string> &left_out) {
+  std::set<std::string> reasons;
+  for (const auto &[way, why] : offer.left_out) reasons.insert(why);
+  if (offer.ways.empty() && reasons.size() <= 1) left_out[name] = reasons.empty() ? "it has no operator for this work" : *reasons.begin();
+  else
+    for (const auto &[way, why] : offer.left_out) left_out[name + " " + way] = why;
 }
 
 /// Memory where there is some, so that large inputs do not go through a disk.
@@ -69,11 +79,10 @@ std::vector<peer_way> peer_list::prepare(const work &w, const kernel_call &ours,
       peer_process &process = *processes_.back();
       const peer_offer offer = process.prepare(request_for(w, scratch_));
       versions_[name] = offer.version;
-      for (const auto &[way, why] : offer.left_out) left_out[name + " " + way] = why;
-      if (offer.ways.empty() && offer.left_out.empty()) left_out[name] = "it has no operator for this work";
+      note_left_out(name, offer, left_out);
       for (const std::string &way : offer.ways) {
         if (const auto wrong = check(process, way, w, our_output, expected)) left_out[name + " " + way] = *wrong;
-        else ready.push_back({&process, name + " " + way, way, calls_for(median(process.run(way, 3)))});
+        else ready.push_back({&process, name + " " + way, way, median(process.run(way, 3))});
       }
     } catch (const peer_error &e) {
       left_out[name] = e.what();

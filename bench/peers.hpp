@@ -18,7 +18,7 @@ struct peer_way {
   peer_process *process = nullptr;
   std::string name;                ///< "onnxruntime MultiHeadAttention"
   std::string way;                 ///< as the peer calls it
-  int calls = 1;                   ///< in a round
+  double seconds = 0;              ///< of a call, roughly
 };
 
 class peer_list {

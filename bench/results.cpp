@@ -63,7 +63,7 @@ nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
   if (row.seconds.count(ours_on_one_thread)) j["speed_up"] = speed_up_of(row);
   j["probe"] = name_of(row.what.probe());
   j["peak"] = peak_of(row, peaks);
-  j["operations"] = row.what.counts == measure::bytes ? nlohmann::ordered_json() : nlohmann::ordered_json(row.what.amount());
+  j["operations"] = row.what.operations();
   j["bytes_at_least"] = row.what.least_bytes();
   j["rounds"] = row.seconds.at(ours).size();
   j["disturbed"] = row.disturbed;

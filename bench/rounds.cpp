@@ -15,6 +15,8 @@ using clock = std::chrono::steady_clock;
 
 constexpr double undisturbed = 0.95; ///< a round whose probes reach this part of the run's best counts
 constexpr int most_tries = 4;
+constexpr double far_behind = 3; ///< a peer that takes so many times as long as the fastest of a row
+constexpr int rounds_far_behind = 3; ///< is timed in so many rounds only
 
 template <class Work> double seconds_of(const Work &work) {
   const auto start = clock::now();
@@ -42,6 +44,15 @@ std::string schedule_of(const work &w) {
   return chosen.variant ? choose_kernel(*chosen.variant, w.queries, w.keys).schedule : "";
 }
 
+/// Drops the peers that are far behind, once enough is known of them.
+void keep_near(std::vector<peer_way> &ways) {
+  const auto faster = [](const peer_way &a, const peer_way &b) { return a.seconds < b.seconds; };
+  const auto fastest = std::min_element(ways.begin(), ways.end(), faster);
+  if (fastest == ways.end()) return;
+  const double limit = far_behind * fastest->seconds;
+  std::erase_if(ways, [limit](const peer_way &way) { return way.seconds > limit; });
+}
+
 /// One round of all; a peer that fails now is dropped for good.
 std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int calls, std::vector<peer_way> &ways, std::map<std::string, std::string> &left_out) {
   std::map<std::string, double> seconds;
@@ -50,7 +61,7 @@ std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int 
   for (std::size_t i = 0; i < ways.size();) {
     if (interrupted()) throw interruption();
     try {
-      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, ways[i].calls));
+      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, calls_for(ways[i].seconds)));
       ++i;
     } catch (const peer_error &e) {
       left_out[ways[i].name] = e.what();
@@ -101,6 +112,7 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
       ++row.disturbed;
     }
     for (const auto &[name, s] : seconds) row.seconds[name].push_back(s);
+    if (row.seconds[ours].size() == rounds_far_behind) keep_near(ways);
     state.SetIterationTime(seconds[ours]);
   }
   for (const auto &[name, why] : row.left_out) row.seconds.erase(name); // those that failed after some rounds

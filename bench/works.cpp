@@ -83,13 +83,11 @@ double pairs_of(const work &w, const numbers &n) {
   return seen * (seen + 1) / 2 + (queries - seen) * seen;
 }
 
-double operations_of(const work &w, const numbers &n) {
-  double sum = 2.0 * (n.head_dim + n.value_dim) * pairs_of(w, n) * n.heads;
-  if (is_projected(n)) {
-    const double query = double(n.heads) * n.head_dim, key = double(n.kv_heads) * n.head_dim, value = double(n.kv_heads) * n.value_dim;
-    sum += 2.0 * w.queries * (n.model_dim * (query + key + value) + double(n.heads) * n.value_dim * n.output_dim);
-  }
-  return w.batch * sum;
+/// Elements of a layer's weight matrices; 0 without projections.
+double weights_of(const numbers &n) {
+  if (!is_projected(n)) return 0;
+  const double query = double(n.heads) * n.head_dim, key = double(n.kv_heads) * n.head_dim, value = double(n.kv_heads) * n.value_dim;
+  return n.model_dim * (query + key + value) + double(n.heads) * n.value_dim * n.output_dim;
 }
 
 } // namespace
@@ -98,9 +96,14 @@ probe_kind work::probe() const {
   return counts == measure::bytes ? probe_kind::memory_read : compute_probe(target, info().n.element);
 }
 
+double work::operations() const {
+  const numbers &n = info().n;
+  return 2.0 * batch * ((n.head_dim + n.value_dim) * pairs_of(*this, n) * n.heads + queries * weights_of(n));
+}
+
 double work::amount() const {
   const numbers &n = info().n;
-  if (counts != measure::bytes) return operations_of(*this, n);
+  if (counts != measure::bytes) return operations();
   return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(n.element));
 }
 
@@ -108,8 +111,7 @@ double work::least_bytes() const {
   const numbers &n = info().n;
   const double queries_in = is_projected(n) ? n.model_dim : double(n.heads) * n.head_dim, out = n.output_dim > 0 ? n.output_dim : double(n.heads) * n.value_dim;
   const double elements = queries * (queries_in + out) + (is_projected(n) ? 0 : double(n.kv_heads) * keys * (n.head_dim + n.value_dim));
-  const double weights = is_projected(n) ? double(n.model_dim) * (n.heads * n.head_dim + n.kv_heads * (n.head_dim + n.value_dim)) + double(n.heads) * n.value_dim * n.output_dim : 0;
-  return (batch * elements + weights) * static_cast<double>(size_of(n.element));
+  return (batch * elements + weights_of(n)) * static_cast<double>(size_of(n.element));
 }
 
 std::string work::why_not() const {

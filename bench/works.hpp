@@ -31,7 +31,9 @@ struct work {
   bool compared = false;      ///< other implementations run beside ours
 
   probe_kind probe() const;
-  /// Useful operations, or bytes, of one call.
+  /// Useful operations of one call: two for each multiply-add of an allowed query-key pair or a projection.
+  double operations() const;
+  /// What `counts` counts, of one call: operations(), or bytes of K and V.
   double amount() const;
   /// Bytes that a call reads and writes if it touches each tensor once.
   double least_bytes() const;

@@ -75,7 +75,10 @@ check_result check_kernel(const artefact_info &info, const reference_operator &o
 /// The cases that every kernel of a spec and target goes through: lengths 1 and 2, one below, at and above each tile size (those
 /// that the schedules' texts name and the usual ones) and each limit between two kernels, primes, around a window, queries != keys
 /// where the spec allows, batch 0, 1 and 3, zero queries or keys, all memory orders. Cases whose reference takes more than
-/// `work` multiply-adds, all together, are left out, largest first.
+/// `work` multiply-adds, all together, are left out, largest first; each kernel has an equal part of the work.
 std::vector<check_case> standard_cases(const numbers &n, const artefact_variant &variant, double work);
+
+/// How many of the cases run each kernel of the variant, in the order of its kernels.
+std::vector<int> cases_by_kernel(const artefact_variant &variant, const std::vector<check_case> &cases);
 
 } // namespace attune

@@ -30,7 +30,7 @@ struct trial {
   schedule_point point;
   trial_status status = trial_status::ok;
   std::string why{};              ///< one sentence, unless ok
-  double ratio = 0;               ///< times as fast as the default schedule in the same rounds; 0 unless ok
+  double ratio = 0;               ///< times as fast as the default schedule, called in the same rounds; 0 unless ok
   std::vector<double> seconds{};  ///< of one call, for each round; few where it was far from the best and dropped early
   double default_median = 0;      ///< seconds of the default schedule in these rounds
   double peak = 0;                ///< highest probe, GFLOP/s

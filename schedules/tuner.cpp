@@ -28,7 +28,7 @@ int resume(std::vector<bucket_search> &searches, const tuning_log &log) {
   int known = 0;
   for (const log_entry &e : log.earlier())
     for (bucket_search &s : searches)
-      if (s.key == e.key) s.search.report(e.result), ++known;
+      if (!e.final && s.key == e.key) s.search.report(e.result), ++known;
   return known;
 }
 
@@ -45,7 +45,7 @@ void tune(std::vector<bucket_search> &searches, measurer &m, tuning_log &log, co
     for (const measurer::result &r : m.results())
       for (bucket_search &s : searches) {
         if (s.key.bucket != r.bucket) continue;
-        log.append({s.key, r.t});
+        log.append({s.key, r.t, false});
         s.search.report(r.t);
         progress(r);
       }

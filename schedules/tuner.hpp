@@ -1,5 +1,5 @@
 // The tuner: searches for all buckets of one spec and target at once, so that a point is compiled once and timed for each. How
-// points are compiled and timed is the matter of a measurer; generated/tool/ has the one that starts processes.
+// points are compiled and timed is the matter of a measurer; generated/tuning/ has the one that starts processes.
 #pragma once
 #include "schedules/tuning_log.hpp"
 

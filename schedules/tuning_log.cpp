@@ -1,4 +1,5 @@
 #include "schedules/tuning_log.hpp"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace attune {
@@ -17,7 +18,7 @@ std::string line_of(const log_entry &e) {
   for (const auto &[name, value] : e.result.point.parameters) parameters[name] = value;
   return json{{"spec", e.key.spec}, {"hash", e.key.hash}, {"target", e.key.target}, {"cpu", e.key.cpu}, {"bucket", name_of(e.key.bucket)},
               {"batch", e.key.batch}, {"queries", e.key.queries}, {"keys", e.key.keys}, {"threads", e.key.threads}, {"generator", e.key.generator},
-              {"status", name_of(e.result.status)}, {"why", e.result.why}, {"family", e.result.point.family}, {"parameters", parameters},
+              {"final", e.final}, {"status", name_of(e.result.status)}, {"why", e.result.why}, {"family", e.result.point.family}, {"parameters", parameters},
               {"ratio", e.result.ratio}, {"seconds", e.result.seconds}, {"default_median_seconds", e.result.default_median}, {"peak_gflops", e.result.peak}}
       .dump();
 }
@@ -30,6 +31,7 @@ log_entry entry_from(const std::string &line) {
   if (!find_length_bucket(bucket)) throw std::runtime_error("there is no length bucket \"" + bucket + "\"");
   e.key.bucket = *find_length_bucket(bucket);
   e.key.batch = j.at("batch"), e.key.queries = j.at("queries"), e.key.keys = j.at("keys"), e.key.threads = j.at("threads"), e.key.generator = j.at("generator");
+  e.final = j.at("final");
   trial &t = e.result;
   t.status = status_named(j.at("status"));
   t.why = j.at("why"), t.point.family = j.at("family");
@@ -53,6 +55,10 @@ tuning_log::tuning_log(std::filesystem::path file) : file_(std::move(file)) {
   }
   out_.open(file_, std::ios::binary | std::ios::app);
   if (!out_) throw std::runtime_error("the log " + file_.string() + " cannot be written: is its folder read-only?");
+}
+
+bool tuning_log::is_finished(const tuning_key &key) const {
+  return std::any_of(earlier_.begin(), earlier_.end(), [&](const log_entry &e) { return e.final && e.key == key; });
 }
 
 void tuning_log::append(const log_entry &e) {

@@ -19,6 +19,7 @@ struct tuning_key {
 struct log_entry {
   tuning_key key;
   trial result;
+  bool final = false; ///< from the last comparison of the best, not from the search
 };
 
 std::string line_of(const log_entry &);
@@ -32,6 +33,8 @@ public:
   explicit tuning_log(std::filesystem::path file);
   const std::vector<log_entry> &earlier() const { return earlier_; }
   int skipped() const { return skipped_; }
+  /// Whether a search for this key came to its end.
+  bool is_finished(const tuning_key &) const;
   const std::filesystem::path &file() const { return file_; }
   /// The line is in the file when this returns.
   void append(const log_entry &);

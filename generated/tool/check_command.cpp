@@ -34,15 +34,18 @@ std::vector<const artefact_variant *> variants_to_check(const artefact_info &inf
 
 int failures_of(const stock_spec &spec, const artefact_variant &variant, double work) {
   const reference_operator op = spec.refer();
-  int failures = 0, cases = 0;
-  for (const check_case &how : standard_cases(op.n, variant, work)) {
+  const std::vector<check_case> cases = standard_cases(op.n, variant, work);
+  int failures = 0;
+  for (const check_case &how : cases) {
     const check_result result = check_kernel(spec.info(), op, variant.target, how);
-    ++cases;
     if (result.passed) continue;
     ++failures;
     fmt::print("{}\n", result.text);
   }
-  fmt::print("{} for {}: {} of {} cases agree with the reference\n", spec.name, info_of(variant.target).name, cases - failures, cases);
+  fmt::print("{} for {}: {} of {} cases agree with the reference\n", spec.name, info_of(variant.target).name, static_cast<int>(cases.size()) - failures, cases.size());
+  const std::vector<int> counts = cases_by_kernel(variant, cases);
+  for (int i = 0; i < variant.kernel_count && variant.kernel_count > 1; ++i)
+    fmt::print("  {} cases ran {}\n", counts[static_cast<std::size_t>(i)], variant.kernels[i].schedule);
   return failures;
 }
 

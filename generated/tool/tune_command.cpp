@@ -21,7 +21,7 @@ struct request {
   std::string spec, target = "host", time = "3m";
   std::vector<std::string> buckets;
   int queries = 0, keys = 0, batch = 1, threads = 1;
-  bool afresh = false;
+  bool afresh = false, once = false;
   fs::path log;
   table_options tables;
 };
@@ -88,7 +88,8 @@ void run(const request &r) {
   const fs::path tables = r.tables.tables.empty() ? fs::path("attune_tables") : r.tables.tables;
   const fs::path log = r.log.empty() ? tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
   bench::catch_interrupts();
-  const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), tables, log, tables_in_use().cpu, r.afresh});
+  const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), tables, log, tables_in_use().cpu, r.afresh, r.once});
+  if (end == tuning_end::nothing_to_do) fmt::print("{} for {}: tuned already, as {} says\n", spec.name, target.name, log.string());
   if (end == tuning_end::interrupted) throw CLI::RuntimeError(130);
 }
 } // namespace
@@ -109,6 +110,7 @@ void add_tune_command(CLI::App &app) {
   command->add_option("--time", r->time, "for all of it: 90s, 3m, 1h")->capture_default_str();
   command->add_option("--log", r->log, "what was tried, as lines of JSON, to go on from; beside the tables if not given");
   command->add_flag("--afresh", r->afresh, "start from the default schedule alone: neither from records nor from the log");
+  command->add_flag("--once", r->once, "do nothing where the log says that this was tuned to the end");
   r->tables.add_to(*command);
   command->get_option("--tables")->description("folder of tables to record in, and to look at first; ./attune_tables if not given");
   command->get_option("--cpu")->description("name of this machine's CPU in tables; ATTUNE_CPU, or else by its own identification, if not given");

@@ -59,11 +59,10 @@ private:
   bool terminal_, shown_ = false;
 };
 
-/// One bucket's outcome: the default, the record that a build would use now, the best.
+/// One bucket's outcome: the default first, the record that a build would use now, the best few.
 struct outcome {
   const bucket_search *search;
   std::vector<trial> compared;
-  const trial *winner = nullptr;
 };
 
 class job {
@@ -81,6 +80,8 @@ public:
   }
 
   tuning_end run() {
+    if (order_.once && std::all_of(searches_.begin(), searches_.end(), [&](const bucket_search &s) { return log_.is_finished(s.key); })) return tuning_end::nothing_to_do;
+    measurer_.prepare();
     if (!order_.afresh) say_resumed(resume(searches_, log_));
     const double search_time = order_.seconds * (1 - race_share * static_cast<double>(order_.calls.size()));
     for (const bucket_search &s : searches_)
@@ -129,7 +130,8 @@ private:
     if (recorded_[i]) add(*recorded_[i]);
     for (std::size_t k = 0; k < std::min(finalists, search.ranking().size()); ++k)
       if (search.ranking()[k].ratio >= close * search.best()->ratio) add(search.ranking()[k].point);
-    outcome o{&searches_[i], measurer_.race(searches_[i].key.bucket, points, race_share * order_.seconds), nullptr};
+    outcome o{&searches_[i], measurer_.race(searches_[i].key.bucket, points, race_share * order_.seconds)};
+    for (const trial &t : o.compared) log_.append({searches_[i].key, t, true});
     return o;
   }
 

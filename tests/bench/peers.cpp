@@ -62,7 +62,7 @@ TEST_CASE("A peer that fails is left out, by name and with the reason") {
   says("dies_later loops", "ended in the middle of its work");
   says("babbles", "answered with what is no JSON object: Loading model ...");
   says("hangs", "did not answer within 3 seconds");
-  says("declines only way", "it is a stub");
+  says("declines", "it is a stub");
 }
 
 TEST_CASE("A known peer that is not installed is named as missing") {

@@ -126,15 +126,14 @@ void check_every_kernel(const sample_spec &s, target_id target) {
   const chosen_variant chosen = choose_variant(info, target);
   INFO(chosen.why.message());
   REQUIRE(chosen.variant);
-  std::set<const artefact_kernel *> run;
   const auto weights = std::make_shared<check_weights>(s.reference.n, 1);
-  for (const check_case &how : standard_cases(s.reference.n, *chosen.variant, 2e8)) {
+  const std::vector<check_case> cases = standard_cases(s.reference.n, *chosen.variant, 2e9);
+  for (const check_case &how : cases) {
     const check_result result = check_kernel(info, s.reference, target, how, weights);
     INFO(result.text);
     CHECK(result.passed);
-    if (how.batch > 0 && how.queries > 0 && how.keys > 0) run.insert(&choose_kernel(*chosen.variant, how.queries, how.keys));
   }
-  CHECK(run.size() == static_cast<std::size_t>(chosen.variant->kernel_count));
+  for (const int count : cases_by_kernel(*chosen.variant, cases)) CHECK(count > 5);
 }
 
 std::string row(const char *queries, const char *keys, const std::string &run, const schedule_point &point) {
@@ -202,14 +201,18 @@ TEST_CASE("standard cases lie around the tiles of every kernel, and on both side
     return lengths;
   };
   const auto two = lengths_of({target_id::avx2, kernels, 2, nullptr, 0}), one = lengths_of({target_id::avx2, kernels + 1, 1, nullptr, 0});
-  for (const int keys : {47, 48, 49, 299, 300, 301, 1499, 1500, 1501})
+  const auto tried = [](const auto &lengths, int queries, int keys) { return lengths.count({queries, keys}) == 1; };
+  for (const int more : {-1, 0, 1}) {
+    INFO(more);
+    CHECK(tried(two, 5, 48 + more));     // a tile of the first kernel
+    CHECK(tried(two, 9, 1500 + more));   // of the second, by few queries that fall to it
+    CHECK(tried(one, 5, 1500 + more));   // the same where it is the only one
     for (const int queries : {8, 9}) {
-      INFO(queries << " queries, " << keys << " keys");
-      CHECK(two.count({queries, keys}) == 1);
-      CHECK(one.count({queries, keys}) == 0);
+      CHECK(tried(two, queries, 300 + more));
+      CHECK_FALSE(tried(one, queries, 300 + more));
     }
-  CHECK(one.count({5, 1501}) == 1);
-  CHECK(one.count({5, 301}) == 0);
+  }
+  CHECK(tried(two, 1500, 337)); // a multiple of the tile in queries, with keys past the limit
 }
 
 TEST_CASE("a schedule is pinned for a length that no call has") {

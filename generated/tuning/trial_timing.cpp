@@ -1,4 +1,4 @@
-#include "generated/tool/trial_timing.hpp"
+#include "generated/tuning/trial_timing.hpp"
 #include "runtime/call.hpp"
 #include <algorithm>
 #include <chrono>
@@ -34,8 +34,11 @@ timed_call::timed_call(const reference_operator &op, int batch, int queries, int
     if (t.shape.role == tensor_role::packed_weights) continue;
     const check_tensor &from = filled.tensor(t.shape.name);
     const bool rotates = cold && (t.shape.role == tensor_role::key || t.shape.role == tensor_role::value);
-    const std::size_t bytes = from.memory().size(), copies = rotates ? 1 + cold_bytes / (2 * bytes + 1) : 1;
-    for (std::size_t c = 0; c < copies; ++c) std::memcpy(t.copies.emplace_back(bytes).data(), from.data(), bytes);
+    const std::size_t bytes = from.memory().size();
+    t.stride = (bytes + 63) / 64 * 64;
+    t.copies = rotates ? 1 + cold_bytes / (2 * t.stride + 1) : 1;
+    t.memory = bench::memory_block(t.copies * t.stride);
+    for (std::size_t c = 0; c < t.copies; ++c) std::memcpy(t.copy(c), from.data(), bytes);
     t.count = static_cast<std::size_t>(from.count());
     t.reference.element = t.shape.element, t.reference.writable = t.shape.written, t.reference.rank = t.shape.rank;
     for (int a = 0; a < t.shape.rank; ++a)
@@ -51,8 +54,7 @@ void timed_call::run(const trial_kernel &kernel, int threads) {
   status packed;
   for (tensor &t : tensors_) {
     references.push_back(t.reference);
-    references.back().data = t.copies.empty() ? const_cast<packed_weights_ref *>(weights_->packed(kernel.info(), options, packed))
-                                              : static_cast<void *>(t.copies[next_ % t.copies.size()].data());
+    references.back().data = t.copies == 0 ? const_cast<packed_weights_ref *>(weights_->packed(kernel.info(), options, packed)) : static_cast<void *>(t.copy(next_));
   }
   ++next_;
   const status ended = packed ? call(kernel.info(), references.data(), static_cast<int>(references.size()), numbers_.data(), static_cast<int>(numbers_.size()), options) : packed;
@@ -62,7 +64,7 @@ void timed_call::run(const trial_kernel &kernel, int threads) {
 std::vector<float> timed_call::answer() const {
   std::vector<float> all;
   for (const tensor &t : tensors_)
-    for (std::size_t i = 0; t.shape.written && i < t.count; ++i) all.push_back(element_at(t.copies.front().data(), t.shape.element, i));
+    for (std::size_t i = 0; t.shape.written && i < t.count; ++i) all.push_back(element_at(t.copy(0), t.shape.element, i));
   return all;
 }
 
@@ -90,7 +92,7 @@ public:
     const auto start = clock::now();
     probe();
     for (int round = 0; round < plan_.most_rounds && (round < plan_.fewest_rounds || seconds_since(start) < plan_.time); ++round) {
-      undisturbed_round();
+      undisturbed_round(round % 2 == 1);
       if (round == 1 && plan_.drop_at > 0) drop_slow();
     }
     return std::move(result_);
@@ -109,12 +111,13 @@ private:
     result_.peak = std::max(result_.peak, last_);
     return last_;
   }
-  void undisturbed_round() {
+  /// Kernels take turns in being called first, on caches that the probe has not warmed.
+  void undisturbed_round(bool backwards) {
     std::vector<double> seconds(kernels_.size(), 0);
     for (int tries = 1;; ++tries) {
       const double before = last_;
-      for (std::size_t k = 0; k < kernels_.size(); ++k)
-        if (!dropped_[k]) seconds[k] = seconds_of(k);
+      for (std::size_t i = 0; i < kernels_.size(); ++i)
+        if (const std::size_t k = backwards ? kernels_.size() - 1 - i : i; !dropped_[k]) seconds[k] = seconds_of(k);
       if (std::min(before, probe()) >= 0.95 * result_.peak || tries == 4) break;
     }
     for (std::size_t k = 0; k < kernels_.size(); ++k)

@@ -1,4 +1,4 @@
-#include "generated/tool/trial_kernel.hpp"
+#include "generated/tuning/trial_kernel.hpp"
 #include "generated/emitter.hpp"
 #include "schedules/build.hpp"
 #include <climits>

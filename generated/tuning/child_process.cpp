@@ -1,4 +1,4 @@
-#include "generated/tool/child_process.hpp"
+#include "generated/tuning/child_process.hpp"
 #include "generated/files.hpp"
 #include <csignal>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "bench/memory_block.hpp"
 #include "bench/probes.hpp"
 #include "generated/check.hpp"
-#include "generated/tool/trial_kernel.hpp"
+#include "generated/tuning/trial_kernel.hpp"
 #include <memory>
 #include <vector>
 
@@ -26,8 +26,10 @@ private:
   struct tensor {
     tensor_shape shape;
     tensor_ref reference;
-    std::vector<bench::memory_block> copies; ///< none for packed weights
-    std::size_t count = 0;                   ///< elements
+    bench::memory_block memory;          ///< the copies, one after the other
+    std::size_t copies = 0, stride = 0;  ///< none for packed weights; bytes from one to the next
+    std::size_t count = 0;               ///< elements of one copy
+    char *copy(std::size_t i) const { return memory.data() + i % copies * stride; }
   };
   std::vector<tensor> tensors_; ///< in the order of the signature
   std::vector<double> numbers_;

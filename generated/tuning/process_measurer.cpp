@@ -1,4 +1,4 @@
-#include "generated/tool/process_measurer.hpp"
+#include "generated/tuning/process_measurer.hpp"
 #include "generated/emitter.hpp"
 #include "generated/files.hpp"
 #include "schedules/schedule_tables.hpp"
@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace attune {
 namespace fs = std::filesystem;
@@ -56,7 +57,7 @@ void write_answers(const fs::path &file, const std::vector<measurer::result> &al
   for (const measurer::result &r : all) {
     tuning_key key;
     key.bucket = r.bucket;
-    text += line_of({key, r.t}) + "\n";
+    text += line_of({key, r.t, false}) + "\n";
   }
   write_if_different(file, text);
 }
@@ -70,11 +71,9 @@ std::vector<measurer::result> read_answers(const fs::path &file) {
   return all;
 }
 
-/// How many times as fast as the first kernel, by rounds: both were called under the same conditions.
+/// How many times as fast as the first kernel. Of few rounds the fastest call of each is compared, which was disturbed least.
 double ratio_of(const std::vector<double> &first, const std::vector<double> &other) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) ratios.push_back(first[i] / other[i]);
-  return median_of(ratios);
+  return *std::min_element(first.begin(), first.end()) / *std::min_element(other.begin(), other.end());
 }
 } // namespace
 
@@ -89,15 +88,18 @@ process_measurer::process_measurer(const operator_description &spec, const refer
   shares_cores_ = compiling_cores_.empty();
   if (shares_cores_) compiling_cores_ = cores;
   bench::stay_on(compiling_cores_);
+  for (const tuned_calls &c : calls) calls_.push_back({c, space_of(spec, target, c.bucket, {}).starts.front(), nullptr});
+}
 
+void process_measurer::prepare() {
   const process_end ended = child_process([&] { return emit_runtime({&target_}, halide_runtime_), 0; }, folder_ / "runtime.txt", compiling_cores_, compile_patience).wait();
-  if (ended.how != process_end::done) throw std::runtime_error(fmt::format("the Halide runtime for {} could not be made: {}", target.name, ended.what));
-  for (const tuned_calls &c : calls) {
-    calls_.push_back({c, space_of(spec, target, c.bucket, {}).starts.front(), nullptr});
-    calls_.back().call = std::make_unique<timed_call>(reference_, c.batch, c.queries, c.keys, c.bucket == length_bucket::decode_long, weights_);
-  }
+  if (ended.how != process_end::done) throw std::runtime_error(fmt::format("the Halide runtime for {} could not be made: {}", target_.name, ended.what));
   std::vector<schedule_point> defaults;
-  for (const bucket_calls &c : calls_) defaults.push_back(c.default_point);
+  for (bucket_calls &c : calls_) {
+    const tuned_calls &l = c.lengths;
+    c.call = std::make_unique<timed_call>(reference_, l.batch, l.queries, l.keys, l.bucket == length_bucket::decode_long, weights_);
+    defaults.push_back(c.default_point);
+  }
   compile_all(defaults);
 }
 
@@ -142,13 +144,17 @@ bool process_measurer::has_room() const {
 }
 
 void process_measurer::start(const schedule_point &point) {
+  if (calls_of(point).empty()) {
+    for (const bucket_calls &c : calls_) refused_.push_back({c.lengths.bucket, {point, trial_status::constraint, why_unusable(spec_, target_, c.lengths.bucket, point)}});
+    return;
+  }
   job j = compile(point, compiling_cores_);
   if (j.process) compiling_.push_back(std::move(j));
   else ready_.push_back(std::move(j));
 }
 
 std::vector<measurer::result> process_measurer::results() {
-  std::vector<result> all;
+  std::vector<result> all = std::exchange(refused_, {});
   for (std::size_t i = 0; i < compiling_.size();) {
     const auto ended = compiling_[i].process->poll();
     if (!ended) {
@@ -214,7 +220,7 @@ std::vector<measurer::result> process_measurer::timed(const job &j) const {
 trial_kernel process_measurer::load(const schedule_point &point) const { return {spec_, target_, point, libraries_.at(point.text())}; }
 
 std::string process_measurer::wrong_answers(const trial_kernel &kernel, const schedule_point &point, bool decodes) {
-  constexpr double most_work = 2e8; // multiply-adds of the reference for one case: 0.2 s
+  constexpr double most_work = 1.2e8; // multiply-adds of the reference for one case: 0.1 s
   for (const check_case &how : gate_cases(spec_.n, point, decodes)) {
     const double work = 1.0 * how.batch * how.queries * (1.0 * how.keys * spec_.n.heads * (spec_.n.head_dim + spec_.n.value_dim) + 4.0 * spec_.n.model_dim * spec_.n.heads * spec_.n.head_dim);
     if (work > most_work) continue;
@@ -291,7 +297,7 @@ void process_measurer::time_race(bucket_calls &c, const std::vector<schedule_poi
     trial &t = all[k].t;
     t.seconds = times.seconds[k], t.peak = times.peak;
     t.default_median = median_of(times.seconds[0]);
-    t.ratio = ratio_of(times.seconds[0], times.seconds[k]);
+    t.ratio = t.default_median / median_of(t.seconds);
   }
   write_answers(answers, all);
 }

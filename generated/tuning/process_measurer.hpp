@@ -1,9 +1,8 @@
-// Tries schedules of stock specs on this machine: compiles on all CPUs but those that time, checks and times in a process of
+// Tries schedules on this machine: compiles on all CPUs but those that time, checks and times in a process of
 // its own, so that a kernel that is wrong, crashes or hangs is an answer like any other.
 #pragma once
-#include "generated/tool/catalogue.hpp"
-#include "generated/tool/child_process.hpp"
-#include "generated/tool/trial_timing.hpp"
+#include "generated/tuning/child_process.hpp"
+#include "generated/tuning/trial_timing.hpp"
 #include "schedules/tuner.hpp"
 #include <deque>
 #include <map>
@@ -18,15 +17,18 @@ struct tuned_calls {
 
 class process_measurer final : public measurer {
 public:
-  /// Compiles the default schedule of each bucket. Throws std::runtime_error if that fails.
+  /// The description and the reference must outlive it. Throws std::runtime_error where the machine has too few CPUs.
   process_measurer(const operator_description &, const reference_operator &, const target_info &, const std::vector<tuned_calls> &, int threads);
   ~process_measurer() override;
   process_measurer(const process_measurer &) = delete;
 
+  /// Fills the tensors and compiles the default schedule of each bucket. Throws std::runtime_error if that fails.
+  void prepare();
+
   bool has_room() const override;
   void start(const schedule_point &) override;
   std::vector<result> results() override;
-  bool is_idle() const override { return compiling_.empty() && ready_.empty() && !timing_; }
+  bool is_idle() const override { return refused_.empty() && compiling_.empty() && ready_.empty() && !timing_; }
   /// Points that are this many times as fast as the default are known: those far from it are dropped early.
   void set_best(length_bucket bucket, double ratio) { best_[bucket] = ratio; }
 
@@ -70,6 +72,7 @@ private:
   std::map<std::string, std::filesystem::path> libraries_; ///< by a point's text
   std::map<length_bucket, double> best_;
   double highest_probe_ = 0, longest_timing_ = 0;
+  std::vector<result> refused_; ///< points that no bucket can use
   std::vector<job> compiling_;
   std::deque<job> ready_;
   std::optional<job> timing_;

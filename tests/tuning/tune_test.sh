@@ -1,0 +1,44 @@
+#!/bin/sh
+# tune_test.sh TOOL FOLDER: attune tune from end to end on a small spec. It is stopped, goes on from its log, records, and the
+# record is what an emission then uses. No time matters but that there is enough for a trial.
+set -eu
+tool=$1 folder=$2
+rm -rf "$folder"
+mkdir -p "$folder"
+cd "$folder"
+options="article2_single_head --target avx2 --tables tables --cpu test-cpu"
+must_say() { grep -q -- "$2" "$1" || { echo "$1 lacks \"$2\":"; cat "$1"; exit 1; }; }
+log=tables/article2_single_head.avx2.jsonl
+
+if ! "$tool" targets | awk '$1 == "avx2" { print $3 }' | grep -q yes; then
+  echo "not run: avx2 does not run here"
+  exit 77
+fi
+
+"$tool" tune $options --time 10m > stopped.txt 2>&1 &
+process=$!
+tried=0
+while [ "$tried" -lt 2 ] && kill -0 "$process" 2> nowhere.txt; do
+  sleep 0.2
+  tried=$(cat "$log" 2> nowhere.txt | wc -l)
+done
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+[ "$status" -eq 130 ] || { echo "a stopped run ended with $status, expected 130"; cat stopped.txt; exit 1; }
+must_say stopped.txt "nothing is recorded"
+must_say stopped.txt "the same command goes on from it"
+[ ! -e tables/avx2/test-cpu.json ] || { echo "a stopped run has recorded"; exit 1; }
+
+"$tool" tune $options --time 6s > recorded.txt 2>&1
+must_say recorded.txt "$log: goes on from [0-9]* trials"
+must_say recorded.txt "default"
+must_say recorded.txt "recorded in tables/avx2/test-cpu.json"
+must_say tables/avx2/test-cpu.json '"spec": "attune::stock::article2_single_head"'
+must_say "$log" '"status":"ok"'
+
+"$tool" tune $options --time 6s --once > once.txt 2>&1
+must_say once.txt "tuned already"
+
+"$tool" emit article2_single_head --target avx2 --out emitted --tables tables --cpu test-cpu > emitted.txt
+must_say emitted.txt "(table avx2/test-cpu)"
