@@ -64,16 +64,6 @@ std::vector<emitted_kernel> plan_kernels(const emission_order &order, const std:
   return kernels;
 }
 
-/// Packed weights are the same for calls of all lengths, so all kernels must read the same panels.
-int common_panel_lanes(const emission_order &order, const std::vector<emitted_kernel> &kernels) {
-  const auto lanes = [&](const emitted_kernel &k) { return panel_lanes(order.spec, order.target, k.schedule); };
-  for (const emitted_kernel &k : kernels)
-    if (lanes(k) != lanes(kernels.front()))
-      throw emission_error(fmt::format("weights are packed once for calls of all lengths, but schedule \"{}\" reads panels of {} features and \"{}\" of {}",
-                                       kernels.front().schedule.text(), lanes(kernels.front()), k.schedule.text(), lanes(k)));
-  return lanes(kernels.front());
-}
-
 /// Everything that is known before code is generated.
 manifest plan(const emission_order &order) {
   const operator_description &spec = order.spec;
@@ -91,7 +81,7 @@ manifest plan(const emission_order &order) {
   if (m.refused.empty()) {
     const std::string function = function_name(order.library, spec.name, order.target.name);
     m.kernels = plan_kernels(order, function);
-    m.panel_lanes = common_panel_lanes(order, m.kernels);
+    m.panel_lanes = panel_lanes(spec, order.target);
     if (is_projected(spec.n)) m.pack = function + "_pack_argv";
     m.object = fmt::format("{}.{}.o", stem_of(spec.name), order.target.name);
   }
@@ -105,7 +95,7 @@ std::string halide_name(const std::string &symbol) { return symbol.substr(0, sym
 Halide::Module module_of(const emission_order &order, const manifest &m) {
   std::vector<Halide::Module> parts;
   for (const emitted_kernel &k : m.kernels) parts.push_back(build_module(order.spec, order.target, k.schedule, halide_name(k.run)));
-  if (!m.pack.empty()) parts.push_back(build_pack_module(order.spec, order.target, m.kernels.front().schedule, halide_name(m.pack)));
+  if (!m.pack.empty()) parts.push_back(build_pack_module(order.spec, order.target, halide_name(m.pack)));
   return linked_module(function_name(order.library, order.spec.name, order.target.name), parts);
 }
 
@@ -169,7 +159,7 @@ emission emit(const emission_order &order) try {
 void emit_trial(const operator_description &spec, const target_info &target, const schedule_point &point, const fs::path &object) {
   const strict_reporter strict;
   std::vector<Halide::Module> parts{build_module(spec, target, point, halide_name(trial_function))};
-  if (is_projected(spec.n)) parts.push_back(build_pack_module(spec, target, point, halide_name(trial_pack_function)));
+  if (is_projected(spec.n)) parts.push_back(build_pack_module(spec, target, halide_name(trial_pack_function)));
   unfinished_file unfinished(object);
   linked_module("attune_trial", parts).compile({{OutputFileType::object, unfinished.path().string()}});
   unfinished.keep();

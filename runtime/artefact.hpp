@@ -14,7 +14,8 @@ namespace attune {
 ///   4. the tensors that are written, in the order of the signature
 /// f16 and bf16 tensors are passed as uint16, boolean ones as uint8.
 /// `pack` takes a user context, a weight matrix (f32, innermost first: feature out, feature in; any strides) and the
-/// packed matrix it writes (element of the spec, innermost first: lane, feature in, panel; panels = ceil(out / panel_lanes)).
+/// packed matrix it writes (element of the spec, innermost first: place in the panel [panel_lanes * features in], panel;
+/// panels = ceil(out / panel_lanes); what stands where in a panel is the target's own business).
 /// A packed bias is f32 [panels * panel_lanes], 0 where there is none.
 using generated_function = int (*)(void **argv);
 

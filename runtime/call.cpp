@@ -36,13 +36,12 @@ struct buffer {
       axes[i] = {0, static_cast<std::int32_t>(t.extent[rank - 1 - i]), static_cast<std::int32_t>(t.stride[rank - 1 - i])};
     point_at(t.data, t.shape->element, rank, !t.shape->written, on_device);
   }
-  /// [panel, feature in, lane], element of the spec.
+  /// [panel, place in the panel], element of the spec.
   void of_matrix(const packed_matrix &m, int lanes, element_type e, bool on_device) {
     const std::int32_t in = static_cast<std::int32_t>(m.features_in), panels = static_cast<std::int32_t>((m.features_out + lanes - 1) / lanes);
-    axes[0] = {0, lanes, 1};
-    axes[1] = {0, in, lanes};
-    axes[2] = {0, panels, lanes * in};
-    point_at(m.data, e, 3, true, on_device);
+    axes[0] = {0, lanes * in, 1};
+    axes[1] = {0, panels, lanes * in};
+    point_at(m.data, e, 2, true, on_device);
   }
   void of_bias(const packed_matrix &m, int lanes, bool on_device) {
     axes[0] = {0, static_cast<std::int32_t>((m.features_out + lanes - 1) / lanes) * lanes, 1};

@@ -80,7 +80,7 @@ void gather_bias(const projection_plan &plan) {
 int run_pack(const artefact_info &a, const artefact_variant &v, const projection_plan &plan, float *matrix, call_context &context) {
   const std::int32_t in = static_cast<std::int32_t>(plan.packed.features_in), out = static_cast<std::int32_t>(plan.packed.features_out), lanes = v.panel_lanes;
   halide_dimension_t matrix_axes[] = {{0, out, 1}, {0, in, out}};
-  halide_dimension_t packed_axes[] = {{0, lanes, 1}, {0, in, lanes}, {0, (out + lanes - 1) / lanes, lanes * in}};
+  halide_dimension_t packed_axes[] = {{0, lanes * in, 1}, {0, (out + lanes - 1) / lanes, lanes * in}};
   halide_buffer_t from = {}, to = {};
   from.host = reinterpret_cast<std::uint8_t *>(matrix);
   from.type = {halide_type_float, 32};
@@ -88,7 +88,7 @@ int run_pack(const artefact_info &a, const artefact_variant &v, const projection
   from.dim = matrix_axes;
   to.host = static_cast<std::uint8_t *>(plan.packed.data);
   to.type = a.n.element == element_type::f32 ? halide_type_t{halide_type_float, 32} : halide_type_t{halide_type_uint, 16};
-  to.dimensions = 3;
+  to.dimensions = 2;
   to.dim = packed_axes;
   void *user_context = &context;
   void *argv[] = {&user_context, &from, &to};

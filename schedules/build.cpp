@@ -1,4 +1,5 @@
 #include "schedules/build.hpp"
+#include "dsl/pipeline/element.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/family.hpp"
 #include "schedules/schedule_tables.hpp"
@@ -45,18 +46,31 @@ std::string broken_rule(const operator_description &op, const target_info &targe
   return objection.empty() ? family.broken_rule(op, target, point) : objection;
 }
 
-int panel_lanes(const operator_description &op, const target_info &target, const schedule_point &point) {
-  return is_projected(op.n) ? projection_lanes(target, point) : 0;
+int panel_lanes(const operator_description &op, const target_info &target) {
+  return is_projected(op.n) ? panels_of(op, target).lanes : 0;
 }
 
 Module build_module(const operator_description &op, const target_info &target, const schedule_point &point, const std::string &function_name) {
   return find_family(point.family).build(op, target, point, function_name);
 }
 
-Module build_pack_module(const operator_description &op, const target_info &target, const schedule_point &point, const std::string &function_name) {
-  packing p(op.n.element, projection_lanes(target, point));
-  schedule_packing(p, target);
+Module build_pack_module(const operator_description &op, const target_info &target, const std::string &function_name) {
+  packing p(op.n.element, panels_of(op, target));
+  schedule_packing(p);
   return p.packed.compile_to_module({p.weight}, function_name, halide_target(target));
+}
+
+Module build_projection_module(element_type element, int features_in, int features_out, const target_info &target, const std::string &function_name) {
+  const Type stored = stored_type(element);
+  ImageParam rows(stored, 3, "rows");
+  const matrix_arguments matrix{ImageParam(stored, 2, "matrix"), ImageParam(Float(32), 1, "bias")};
+  rows.dim(0).set_bounds(0, features_in);
+  projection p("result", features_in, features_out, panels_of(element, features_in, target), element, matrix);
+  p.of([&](const Expr &feature, const Expr &row, const Expr &batch) { return rows(feature, clamp(row, 0, rows.dim(1).extent() - 1), batch); });
+  schedule_projection(p, projection_place::output, target, {"projection", cpu_projection_default(target), "default"});
+  p.result.output_buffer().dim(0).set_bounds(0, features_out);
+  for (int axis : {1, 2}) p.result.output_buffer().dim(axis).set_min(0);
+  return p.result.compile_to_module({rows, matrix.panels, matrix.bias}, function_name, halide_target(target));
 }
 
 } // namespace attune

@@ -23,10 +23,14 @@ std::string broken_rule(const operator_description &, const target_info &, lengt
 /// The kernel as a module with one function in Halide's argv form; arguments in the order of runtime/artefact.hpp.
 Halide::Module build_module(const operator_description &, const target_info &, const schedule_point &, const std::string &function_name);
 
-/// The packing of one weight matrix, for specs with projections.
-Halide::Module build_pack_module(const operator_description &, const target_info &, const schedule_point &, const std::string &function_name);
+/// The packing of one weight matrix, for specs with projections: the same for all schedules.
+Halide::Module build_pack_module(const operator_description &, const target_info &, const std::string &function_name);
+
+/// A projection alone, to be measured: rows [feature in, row, batch], packed matrix and bias as runtime/artefact.hpp has them, and the
+/// result [feature out, row, batch]; rows and result are stored as `element`.
+Halide::Module build_projection_module(element_type element, int features_in, int features_out, const target_info &, const std::string &function_name);
 
 /// Output features per packed panel; 0 for specs without projections.
-int panel_lanes(const operator_description &, const target_info &, const schedule_point &);
+int panel_lanes(const operator_description &, const target_info &);
 
 } // namespace attune

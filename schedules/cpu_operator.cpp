@@ -5,6 +5,7 @@
 #include "schedules/cpu_blocked.hpp"
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_projection.hpp"
+#include <map>
 
 namespace attune {
 using namespace Halide;
@@ -48,24 +49,36 @@ private:
   attention_source source;
   Attention attention;
   Func attended{"attended"}; ///< (d, q, h, b), as stored; with what else is wanted of each row beside it
+  Func gathered{"attended_rows"}; ///< (feature of all heads, row, b)
+  std::map<std::string, Func> converted;
   std::vector<Func> outputs;
 
   bool has_more_outputs() const { return op.n.returns_lse || op.n.returns_weights; }
   bool attends_into_output() const { return op.n.output_dim == 0 && !has_more_outputs(); }
 
-  /// Rows of hidden or context as f32 (feature, row, batch); 16-bit elements are converted once for all projections.
-  Func input_rows(const std::string &name, const ImageParam &input) {
-    Func rows(name);
-    Var feature, row, batch;
-    rows(feature, row, batch) = load_f32(input(feature, clamp(row, 0, input.dim(1).extent() - 1), batch), op.n.element);
-    if (op.n.element != element_type::f32) rows.compute_root().vectorize(feature, target.vector_bytes / 4, TailStrategy::GuardWithIf);
-    return rows;
+  /// A projection's input: stored elements of (feature, row, batch).
+  using stored_rows = std::function<Expr(Expr, Expr, Expr)>;
+  static stored_rows rows_of(const ImageParam &input) {
+    return [input](const Expr &feature, const Expr &row, const Expr &batch) { return input(feature, clamp(row, 0, input.dim(1).extent() - 1), batch); };
+  }
+
+  /// 16-bit elements that are multiplied as f32 are converted once for all projections of them.
+  void project_from(projection &p, const std::string &name, const stored_rows &stored) {
+    if (op.n.element == element_type::f32 || p.layout.pairs) return p.of(stored);
+    Func &rows = converted[name];
+    if (!rows.defined()) {
+      rows = Func(name);
+      Var feature, row, batch;
+      rows(feature, row, batch) = load_f32(stored(feature, row, batch), op.n.element);
+      rows.compute_root().vectorize(feature, target.vector_bytes / 4, TailStrategy::GuardWithIf);
+    }
+    p.of_f32([&](const Expr &feature, const Expr &row, const Expr &batch) { return rows(feature, row, batch); });
   }
 
   /// One projection, as the spec stores it (dim, position, head, batch).
-  Func project(const std::string &name, const Func &rows, int features_in, int heads, int dim, const matrix_arguments &matrix) {
-    projection p(name, features_in, heads * dim, projection_lanes(target, point), op.n.element, matrix);
-    p.of([&](Expr feature, Expr row, Expr batch) { return rows(feature, row, batch); });
+  Func project(const std::string &name, const ImageParam &input, int features_in, int heads, int dim, const matrix_arguments &matrix) {
+    projection p(name, features_in, heads * dim, panels_of(op, target), op.n.element, matrix);
+    project_from(p, input.name() + "_rows", rows_of(input));
     schedule_projection(p, projection_place::inner, target, point);
     Func view(name + "_view");
     Var d, n, h, b;
@@ -75,7 +88,7 @@ private:
 
   attention_source projected_source() {
     const bool cross = op.n.source == source_kind::cross_projection;
-    const Func hidden = input_rows("hidden_rows", args.hidden), context = cross ? input_rows("context_rows", args.context) : hidden;
+    const ImageParam &hidden = args.hidden, &context = cross ? args.context : args.hidden;
     const int context_dim = cross ? op.n.context_dim : op.n.model_dim;
     return {project("projected_query", hidden, op.n.model_dim, op.n.heads, op.n.head_dim, args.query_matrix),
             project("projected_key", context, context_dim, op.n.kv_heads, op.n.head_dim, args.key_matrix),
@@ -106,12 +119,13 @@ private:
   Expr attended_value(Expr d, Expr q, Expr h, Expr b) { return has_more_outputs() ? Expr(attended(d, q, h, b)[0]) : Expr(attended(d, q, h, b)); }
 
   void project_out() {
-    projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, projection_lanes(target, point), op.n.element, args.output_matrix);
-    Func rows("attended_rows");
-    const Expr row = clamp(p.r, 0, args.query_count - 1);
-    rows(p.n, p.r, p.b) = load_f32(attended_value(p.n % op.n.value_dim, row, p.n / op.n.value_dim, p.b), op.n.element);
-    p.of([&](Expr feature, Expr r, Expr batch) { return rows(feature, r, batch); });
-    rows.compute_root();
+    projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, panels_of(op, target), op.n.element, args.output_matrix);
+    const stored_rows rows = [&](const Expr &feature, const Expr &r, const Expr &batch) {
+      return attended_value(feature % op.n.value_dim, clamp(r, 0, args.query_count - 1), feature / op.n.value_dim, batch);
+    };
+    gathered(p.n, p.r, p.b) = rows(p.n, p.r, p.b); // heads side by side in each row
+    gathered.compute_root();
+    project_from(p, "attended_f32", [&](const Expr &feature, const Expr &r, const Expr &batch) { return gathered(feature, r, batch); });
     schedule_projection(p, projection_place::output, target, point);
     p.result.output_buffer().dim(0).set_extent(op.n.output_dim);
     outputs.push_back(p.result);

@@ -6,18 +6,19 @@
 
 namespace attune {
 
-/// panel_vectors x panel_rows accumulators: 24 of 32 registers, 12 of 16.
+/// 8 rows of 3 vectors, 24 accumulators of 32 registers; or 6 of 2, 12 of 16.
 std::vector<std::pair<std::string, int>> cpu_projection_default(const target_info &);
 std::vector<schedule_parameter> cpu_projection_parameters(const target_info &);
 std::string cpu_projection_broken_rule(const target_info &, const schedule_point &);
 
-/// Output features per panel.
-int projection_lanes(const target_info &, const schedule_point &);
+/// How weights are packed: the same for all schedules of a target, so that one packing serves calls of all lengths.
+panel_layout panels_of(const operator_description &, const target_info &);
+panel_layout panels_of(element_type, int features_in, const target_info &);
 
 /// `inner`: result is an intermediate, stored whole, rows rounded up to the register tile. Otherwise it is the output.
 enum class projection_place { inner, output };
 void schedule_projection(projection &, projection_place, const target_info &, const schedule_point &);
 
-void schedule_packing(packing &, const target_info &);
+void schedule_packing(packing &);
 
 } // namespace attune

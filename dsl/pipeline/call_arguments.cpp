@@ -56,7 +56,7 @@ ImageParam call_arguments::add(element_type e, int rank, const std::string &name
 }
 
 matrix_arguments call_arguments::add_matrix(element_type e, const std::string &name) {
-  ImageParam panels = add(e, 3, name);
+  ImageParam panels = add(e, 2, name);
   return {panels, add(element_type::f32, 1, name + "_bias")};
 }
 

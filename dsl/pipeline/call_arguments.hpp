@@ -4,8 +4,8 @@
 
 namespace attune {
 
-/// One projection's weights: panels of `lanes` output features, innermost first [lane, feature in, panel], and the bias
-/// f32 [panels * lanes].
+/// One projection's weights: panels of output features, innermost first [place in the panel, panel], and the bias f32
+/// [panels * lanes] (dsl/pipeline/projection.hpp says how a panel is laid out).
 struct matrix_arguments {
   Halide::ImageParam panels, bias;
 };

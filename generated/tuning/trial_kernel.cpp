@@ -36,7 +36,7 @@ trial_kernel::trial_kernel(const operator_description &spec, const target_info &
   symbol<void (*)()>(loaded, "attune_install_hooks_trial")();
   const bool packs = is_projected(spec.n);
   kernel_ = {INT_MAX, INT_MAX, symbol<generated_function>(loaded, trial_function), schedule_.c_str()};
-  variant_ = {target.id, &kernel_, 1, packs ? symbol<generated_function>(loaded, trial_pack_function) : nullptr, panel_lanes(spec, target, point)};
+  variant_ = {target.id, &kernel_, 1, packs ? symbol<generated_function>(loaded, trial_pack_function) : nullptr, panel_lanes(spec, target)};
   info_ = {name_.c_str(), hash_.c_str(), spec.n, spec.call(), &variant_, 1};
 }
 

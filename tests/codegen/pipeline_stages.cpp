@@ -142,16 +142,16 @@ TEST_CASE("a projection is x W + bias, and packing puts W where it looks") {
   input.for_each_element([&](int k, int r) { input(k, r) = static_cast<float>(k - 2 * r); });
   bias.for_each_element([&](int n) { bias(n) = static_cast<float>(n); });
 
-  packing pack(element_type::f32, lanes);
+  packing pack(element_type::f32, {lanes, false});
   pack.weight.set(weight);
-  Buffer<float> packed = pack.packed.realize({lanes, in, 3}, jit);
-  CHECK(packed(5, 0, 2) == 0.0f); // past the last output feature
+  Buffer<float> packed = pack.packed.realize({lanes * in, 3}, jit);
+  CHECK(packed(5, 2) == 0.0f); // past the last output feature
 
   operator_description op = small_operator(1, 4);
   op.n.source = source_kind::projection;
   op.n.model_dim = in;
   call_arguments args(op);
-  projection p("y", in, out, lanes, element_type::f32, args.query_matrix);
+  projection p("y", in, out, {lanes, false}, element_type::f32, args.query_matrix);
   p.of([&](Expr feature, Expr row, Expr) { return input(feature, row); });
   args.query_matrix.panels.set(packed);
   args.query_matrix.bias.set(bias);
