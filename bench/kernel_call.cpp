@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
 #include <stdexcept>
-#include <thread>
 
 namespace attune::bench {
 namespace {
@@ -78,7 +78,10 @@ kernel_call::kernel_call(const work &w) : work_(w), op_(w.refer()), signature_(o
     tensors_.push_back(std::move(in));
   }
   const auto bytes_of = [](const input &in) { return static_cast<std::size_t>(count_of(in.extents)) * size_of(in.shape.element); };
-  if (work_.cold) copies_ = std::max<std::size_t>(3, (cold_bytes + bytes_of(input_of(tensor_role::key)) - 1) / (2 * bytes_of(input_of(tensor_role::key))));
+  if (work_.cold) {
+    const std::size_t both = bytes_of(input_of(tensor_role::key)) + bytes_of(input_of(tensor_role::value));
+    copies_ = std::max<std::size_t>(3, (cold_bytes + both - 1) / both);
+  }
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     input &in = tensors_[t];
     if (in.shape.role == tensor_role::packed_weights) continue;
@@ -121,7 +124,11 @@ std::vector<tensor_ref> kernel_call::references(std::size_t copy) {
       r.data = in.copies[copy % in.copies.size()].data();
       r.element = in.shape.element, r.writable = in.shape.written, r.rank = in.shape.rank;
       std::int64_t stride = 1;
-      for (int a = r.rank; a-- > 0; stride *= r.extent[a]) r.axes[a] = in.shape.axes[a].axis, r.extent[a] = in.extents[static_cast<std::size_t>(a)], r.stride[a] = stride;
+      for (int a = r.rank; a-- > 0; stride *= r.extent[a]) {
+        r.axes[a] = in.shape.axes[a].axis;
+        r.extent[a] = in.extents[static_cast<std::size_t>(a)];
+        r.stride[a] = stride;
+      }
     }
     all.push_back(r);
   }

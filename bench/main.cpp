@@ -42,7 +42,9 @@ std::vector<work> chosen_works(const request &r) {
   std::vector<work> chosen;
   for (const work &w : all_works())
     if (std::regex_search(w.name, wanted) && std::find(r.threads.begin(), r.threads.end(), w.threads) != r.threads.end()) chosen.push_back(w);
-  if (chosen.empty()) throw std::runtime_error(fmt::format("no work matches --filter \"{}\" with --threads {}; \"attune bench --list\" shows all", r.filter, fmt::join(r.threads, ",")));
+  if (chosen.empty())
+    throw std::runtime_error(fmt::format("no work matches --filter \"{}\" with --threads {}; \"attune bench --list\" shows all", r.filter,
+                                         fmt::join(r.threads, ",")));
   return chosen;
 }
 
@@ -97,7 +99,8 @@ private:
     say("[{}/{}] {}", ++begun_, registered_, w.name);
     try {
       rows_.push_back(run_.measure(w, state));
-      say("  {:.4g} ms, peers: {}\n", 1e3 * median(rows_.back().seconds.at(ours)), rows_.back().seconds.size() - 1 - rows_.back().seconds.count(ours_on_one_thread));
+      const auto &seconds = rows_.back().seconds;
+      say("  {:.4g} ms, peers: {}\n", 1e3 * median(seconds.at(ours)), seconds.size() - 1 - seconds.count(ours_on_one_thread));
       write();
     } catch (const interruption &) {
       say("  interrupted\n");

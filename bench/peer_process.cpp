@@ -109,14 +109,19 @@ json peer_process::ask(const json &request) {
   const std::string answer = read_line();
   const json reply = json::parse(answer, nullptr, false);
   if (!reply.is_object()) fail(fmt::format("answered with what is no JSON object: {}", answer.substr(0, 100)));
-  if (reply.contains("error")) throw peer_error(fmt::format("{}: {}", name_, reply["error"].is_string() ? reply["error"].get<std::string>() : reply["error"].dump()));
+  if (const auto error = reply.find("error"); error != reply.end())
+    throw peer_error(fmt::format("{}: {}", name_, error->is_string() ? error->get<std::string>() : error->dump()));
   return reply;
 }
 
 peer_offer peer_process::prepare(const json &work) {
   const json reply = ask({{"prepare", work}});
   try {
-    return {reply.at("version").get<std::string>(), reply.at("ways").get<std::vector<std::string>>(), reply.at("left_out").get<std::map<std::string, std::string>>()};
+    peer_offer offer;
+    reply.at("version").get_to(offer.version);
+    reply.at("ways").get_to(offer.ways);
+    reply.at("left_out").get_to(offer.left_out);
+    return offer;
   } catch (const json::exception &e) {
     fail(fmt::format("answered to \"prepare\" with {}: {}", reply.dump().substr(0, 200), e.what()));
   }

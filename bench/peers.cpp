@@ -23,9 +23,14 @@ bool is_installed(const fs::path &folder, const std::string &name) { return acce
 nlohmann::json request_for(const work &w, const fs::path &folder) {
   const numbers &n = w.info().n;
   std::vector<int> cores(usable_cores().begin(), usable_cores().begin() + w.threads);
-  return {{"form", is_projected(n) ? "layer" : w.counts == measure::bytes ? "decode" : "attention"}, {"element", name_of(n.element)}, {"batch", w.batch}, {"heads", n.heads}, {"kv_heads", n.kv_heads},
-          {"head_dim", n.head_dim}, {"model_dim", n.model_dim}, {"queries", w.queries}, {"keys", w.keys}, {"causal", n.causal != causal_alignment::off},
-          {"cold", w.cold}, {"threads", w.threads}, {"cores", cores}, {"folder", folder.string()}};
+  const char *const form = is_projected(n) ? "layer" : w.counts == measure::bytes ? "decode" : "attention";
+  return {{"form", form},         {"element", name_of(n.element)},
+          {"batch", w.batch},     {"heads", n.heads},
+          {"kv_heads", n.kv_heads}, {"head_dim", n.head_dim},
+          {"model_dim", n.model_dim}, {"queries", w.queries},
+          {"keys", w.keys},       {"causal", n.causal != causal_alignment::off},
+          {"cold", w.cold},       {"threads", w.threads},
+          {"cores", cores},       {"folder", folder.string()}};
 }
 
 /// The ways that a peer does not offer; one sentence for all of them where the reason is the same.
@@ -53,7 +58,9 @@ peer_list::peer_list(const peer_setting &setting) : setting_(setting) {
   for (const std::string &name : all ? known_peers : setting_.names) {
     if (is_installed(setting_.folder, name)) installed_.push_back(name);
     else if (std::find(known_peers.begin(), known_peers.end(), name) != known_peers.end()) missing_.push_back(name);
-    else throw std::runtime_error(fmt::format("there is no peer \"{}\"; peers are {}, and every {}/<name>/attune-peer", name, fmt::join(known_peers, ", "), setting_.folder.string()));
+    else
+      throw std::runtime_error(fmt::format("there is no peer \"{}\"; peers are {}, and every {}/<name>/attune-peer", name, fmt::join(known_peers, ", "),
+                                           setting_.folder.string()));
   }
   if (!installed_.empty()) scratch_ = make_scratch();
 }
@@ -95,19 +102,23 @@ std::vector<peer_way> peer_list::prepare(const work &w, const kernel_call &ours,
 }
 
 /// What is wrong with a way's answer: against the reference in the last queries, against ours everywhere.
-std::optional<std::string> peer_list::check(peer_process &process, const std::string &way, const work &w, const std::vector<float> &ours, const expected_rows &expected) {
+std::optional<std::string> peer_list::check(peer_process &process, const std::string &way, const work &w, const std::vector<float> &ours,
+                                            const expected_rows &expected) {
   process.run(way, 1);
   const std::vector<float> theirs = process.result(way, scratch_ / "result.bin");
+  const auto wrong = [&](const char *from, double off, double allowed) {
+    return fmt::format("its answer is wrong: off from {} by {:.3g}, allowed {:.3g}", from, off, allowed);
+  };
   if (theirs.size() != ours.size()) return fmt::format("its answer is wrong: {} numbers, expected {}", theirs.size(), ours.size());
   const double error = error_in_bounds(theirs, expected, w);
-  if (!(error <= peer_tolerance)) return fmt::format("its answer is wrong: off from the reference by {:.3g}, allowed {:.3g}", error * expected.bound, peer_tolerance * expected.bound);
+  if (!(error <= peer_tolerance)) return wrong("the reference", error * expected.bound, peer_tolerance * expected.bound);
   double largest = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double off = std::abs(double(theirs[i]) - ours[i]);
     if (!(off <= largest)) largest = std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
   }
-  if (!(largest <= (peer_tolerance + 1) * expected.bound))
-    return fmt::format("its answer is wrong: off from ours by {:.3g}, allowed {:.3g}", largest, (peer_tolerance + 1) * expected.bound);
+  const double allowed = (peer_tolerance + 1) * expected.bound;
+  if (!(largest <= allowed)) return wrong("ours", largest, allowed);
   return std::nullopt;
 }
 

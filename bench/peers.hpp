@@ -32,9 +32,7 @@ public:
   std::vector<peer_way> prepare(const work &, const kernel_call &ours, const expected_rows &, std::map<std::string, std::string> &left_out);
   /// Ends the processes.
   void end();
-  bool any() const { return !installed_.empty(); }
 
-  const std::vector<std::string> &installed() const { return installed_; }
   const std::vector<std::string> &missing() const { return missing_; }
   const std::map<std::string, std::string> &versions() const { return versions_; } ///< of those that have answered
 

@@ -79,7 +79,8 @@ std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks
     for (const auto &[name, why] : row.left_out) without[fmt::format("without {}: {}", name, why)].push_back(row.what.name);
   }
   std::string notes;
-  for (const auto &[what, works] : without) notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
+  for (const auto &[what, works] : without)
+    notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
   return as_columns(cells) + (notes.empty() ? "" : "\n" + notes);
 }
 

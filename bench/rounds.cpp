@@ -15,6 +15,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr double undisturbed = 0.95; ///< a round whose probes reach this part of the run's best counts
 constexpr int most_tries = 4;
+constexpr int first_probes = 4;      ///< before a row's first round, so that it is judged by more than one
 constexpr double far_behind = 3; ///< a peer that takes so many times as long as the fastest of a row
 constexpr int rounds_far_behind = 3; ///< is timed in so many rounds only
 
@@ -54,7 +55,8 @@ void keep_near(std::vector<peer_way> &ways) {
 }
 
 /// One round of all; a peer that fails now is dropped for good.
-std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int calls, std::vector<peer_way> &ways, std::map<std::string, std::string> &left_out) {
+std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int calls, std::vector<peer_way> &ways,
+                                        std::map<std::string, std::string> &left_out) {
   std::map<std::string, double> seconds;
   seconds[ours] = sample(kernel, w.threads, calls);
   if (w.threads > 1) seconds[ours_on_one_thread] = sample(kernel, 1, calls);
@@ -100,6 +102,7 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
   std::vector<peer_way> ways = peers.prepare(w, kernel, expected, row.left_out);
   const int calls = w.counts == measure::scratch ? 1 : calls_for(std::min(first, seconds_of([&] { kernel.run(w.threads); })));
 
+  for (int i = 0; i < first_probes; ++i) probe(w);
   double before = probe(w);
   for (auto _ : state) {
     std::map<std::string, double> seconds;

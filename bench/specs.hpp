@@ -9,7 +9,8 @@ template <element_type E> inline constexpr auto prefill_of = operands(heads<12>,
 template <element_type E>
 inline constexpr auto causal_of = operands(heads<12>, head_dim<64>, element<E>, self_attention) | mask(causal<>) | softmax() | weighted_sum();
 template <element_type E>
-inline constexpr auto layer_of = project(model_dim<768>, heads<12>, head_dim<64>, element<E>, bias) | mask(causal<>) | softmax() | weighted_sum() | project_out(bias);
+inline constexpr auto layer_of = project(model_dim<768>, heads<12>, head_dim<64>, element<E>, bias) | mask(causal<>) | softmax()
+                               | weighted_sum() | project_out(bias);
 template <element_type E> inline constexpr auto decode_gqa_of = operands(heads<32>, kv_heads<8>, head_dim<128>, element<E>) | softmax() | weighted_sum();
 template <element_type E> inline constexpr auto decode_of = operands(heads<12>, head_dim<64>, element<E>) | softmax() | weighted_sum();
 

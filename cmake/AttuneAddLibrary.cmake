@@ -17,6 +17,7 @@
 #                     is built for is part of <name>. The other one is built where binutils and a C++ compiler for it
 #                     are there (Debian: g++-aarch64-linux-gnu); a build for that machine makes the library from the
 #                     folder by attune_import_library(<name> <folder>).
+# Schedules come from tables of tuned ones where there is a record (docs/tuning.md): the cache variables ATTUNE_TABLES and ATTUNE_CPU.
 # An untouched spec is not emitted again: the emitter compares a fingerprint of the spec's text, target, schedule and
 # versions, and leaves the object alone.
 

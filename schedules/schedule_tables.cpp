@@ -1,4 +1,5 @@
 #include "schedules/schedule_tables.hpp"
+#include "dsl/pipeline/mask.hpp"
 #include "schedules/family.hpp"
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +21,7 @@ json json_of(const table_record &r) {
   json parameters = json::object();
   for (const auto &[name, value] : r.schedule.parameters) parameters[name] = value;
   return {{"spec", r.spec}, {"hash", r.hash}, {"bucket", name_of(r.bucket)},
-          {"shape", {{"element", r.shape.element}, {"head_dim", r.shape.head_dim}, {"value_dim", r.shape.value_dim}, {"trimmed", r.shape.trimmed}, {"grouped", r.shape.grouped}}},
+          {"shape", {{"element", r.shape.element}, {"head_dim", r.shape.head_dim}, {"value_dim", r.shape.value_dim}, {"trimmed", r.shape.trimmed}, {"grouped", r.shape.grouped}, {"mapped", r.shape.mapped}}},
           {"call", {{"batch", r.batch}, {"queries", r.queries}, {"keys", r.keys}, {"threads", r.threads}}},
           {"schedule", r.schedule.text()}, {"family", r.schedule.family}, {"parameters", parameters},
           {"median_seconds", r.median}, {"mad_seconds", r.mad}, {"samples", r.samples}, {"default_median_seconds", r.default_median}, {"peak_gflops", r.peak},
@@ -35,7 +36,7 @@ table_record record_from(const json &j) {
   if (!find_length_bucket(bucket)) throw std::runtime_error("there is no length bucket \"" + bucket + "\"");
   r.bucket = *find_length_bucket(bucket);
   const json &shape = j.at("shape"), &call = j.at("call"), &versions = j.at("versions");
-  r.shape = {shape.at("element"), shape.at("head_dim"), shape.at("value_dim"), shape.at("trimmed"), shape.at("grouped")};
+  r.shape = {shape.at("element"), shape.at("head_dim"), shape.at("value_dim"), shape.at("trimmed"), shape.at("grouped"), shape.at("mapped")};
   r.batch = call.at("batch"), r.queries = call.at("queries"), r.keys = call.at("keys"), r.threads = call.at("threads");
   r.schedule.family = j.at("family");
   for (const auto &[name, value] : j.at("parameters").items()) r.schedule.parameters.emplace_back(name, value);
@@ -104,7 +105,7 @@ std::optional<schedule_point> best_of_similar(const std::vector<schedule_table> 
     double average() const { return sum / count; }
   };
   std::map<std::string, shared> by_schedule;
-  const spec_shape shape = shape_of(op.n);
+  const spec_shape shape = shape_of(op);
   for (const schedule_table &table : tables)
     for (const table_record &r : table.records) {
       if (r.bucket != bucket || !(r.shape == shape) || !why_unusable(op, target, bucket, r.schedule).empty()) continue;
@@ -129,8 +130,9 @@ void say_once(const std::string &text) {
 }
 } // namespace
 
-spec_shape shape_of(const numbers &n) {
-  return {name_of(n.element), n.head_dim, n.value_dim, n.causal != causal_alignment::off || n.window.kind != setting::off, n.heads != n.kv_heads};
+spec_shape shape_of(const operator_description &op) {
+  const numbers &n = op.n;
+  return {name_of(n.element), n.head_dim, n.value_dim, n.causal != causal_alignment::off || n.window.kind != setting::off, n.heads != n.kv_heads, !is_affine(op)};
 }
 
 void schedule_table::put(table_record r) {

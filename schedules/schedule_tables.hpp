@@ -21,9 +21,10 @@ struct spec_shape {
   int head_dim = 0, value_dim = 0;
   bool trimmed = false; ///< loops over keys are cut to a causal mask or a window
   bool grouped = false; ///< several query heads share a key and value head
+  bool mapped = false;  ///< other masks than causal, window and lengths: tiles are classified by a map
   bool operator==(const spec_shape &) const = default;
 };
-spec_shape shape_of(const numbers &);
+spec_shape shape_of(const operator_description &);
 
 /// The fastest schedule found for one spec and bucket, and how that was measured. Seconds are of one call.
 struct table_record {

@@ -93,4 +93,8 @@ def compiled_layer(work):
 
 
 of_attention = {"scaled_dot_product_attention": attention_by(sdpa), "FlexAttention": attention_by(flex), "zentorch_sdpa": attention_by(zentorch_sdpa)}
-serve(f"torch {torch.__version__}, zentorch {zentorch.__version__}", {"attention": of_attention, "decode": of_attention, "layer": {"zentorch compiler": compiled_layer}})
+serve(f"torch {torch.__version__}, zentorch {zentorch.__version__}", {
+    "attention": of_attention,
+    "decode": of_attention,
+    "layer": {"zentorch compiler": compiled_layer},
+})

@@ -28,6 +28,15 @@ std::string duration_text(double seconds) {
   return seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6) : seconds < 1 ? fmt::format("{:.2f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
+/// The whole text of the default; of another schedule what it has instead.
+std::string short_text(const schedule_point &p, const schedule_point &default_point) {
+  if (p.text() == default_point.text() || p.family != default_point.family) return p.text();
+  std::string changes;
+  for (const auto &[name, value] : p.parameters)
+    if (default_point.at(name) != value) changes += fmt::format("{}{}={}", changes.empty() ? "" : " ", name, value);
+  return changes;
+}
+
 /// One line on a terminal that is written over; elsewhere a line for each schedule that is better than all before it.
 class progress_line {
 public:
@@ -70,6 +79,7 @@ public:
   explicit job(const tuning_order &order)
       : order_(order), spec_(order.spec.describe()), reference_(order.spec.refer()), log_(order.log), measurer_(spec_, reference_, order.target, order.calls, order.threads),
         progress_(fmt::format("{} for {}", order.spec.name, order.target.name)) {
+    read_table(table_path(order.tables, order.target.name, order.cpu)); // what cannot be read now could not be added to at the end
     for (const tuned_calls &c : order.calls) {
       recorded_.push_back(look_up(spec_, order.target, c.bucket));
       std::vector<schedule_point> more;
@@ -154,7 +164,7 @@ private:
         if (&t == &best) names.push_back("best");
         if (names.empty()) continue;
         const double median = median_of(t.seconds);
-        rows.push_back({name_of(key.bucket), fmt::format("{} x {}", key.queries, key.keys), t.point.text(), duration_text(median),
+        rows.push_back({name_of(key.bucket), fmt::format("{} x {}", key.queries, key.keys), short_text(t.point, o.compared.front().point), duration_text(median),
                         fmt::format("{:.1f} %", 100 * mad_of(t.seconds) / median), fmt::format("{:.3f}", t.default_median / median), joined(names, ", ")});
       }
     }
@@ -165,7 +175,7 @@ private:
     table rows{{"bucket", "tried", "best so far", "times the default"}};
     for (const bucket_search &s : searches_)
       if (const trial *best = s.search.best())
-        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), best->point.text(), fmt::format("{:.3f}", best->ratio)});
+        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), short_text(best->point, s.search.space().starts.front()), fmt::format("{:.3f}", best->ratio)});
     fmt::print("{} for {}: stopped, nothing is recorded\n{}", order_.spec.name, order_.target.name, as_columns(rows));
     fmt::print("the log {} holds all that was tried; the same command goes on from it\n", log_.file().string());
   }
@@ -177,7 +187,7 @@ private:
       const trial &best = winner_of(o);
       const tuning_key &key = o.search->key;
       table_record r;
-      r.spec = key.spec, r.hash = key.hash, r.bucket = key.bucket, r.shape = shape_of(spec_.n);
+      r.spec = key.spec, r.hash = key.hash, r.bucket = key.bucket, r.shape = shape_of(spec_);
       r.batch = key.batch, r.queries = key.queries, r.keys = key.keys, r.threads = key.threads;
       r.schedule = best.point;
       r.median = median_of(best.seconds), r.mad = mad_of(best.seconds), r.samples = static_cast<int>(best.seconds.size());

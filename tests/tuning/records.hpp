@@ -20,7 +20,7 @@ inline attune::schedule_point chunk_point(const attune::operator_description &op
 /// A record of `op` for long prefills that is `ratio` times as fast as the default.
 inline attune::table_record record_of(const attune::operator_description &op, const attune::schedule_point &point, double ratio) {
   attune::table_record r;
-  r.spec = op.name, r.hash = spec_hash(op), r.bucket = attune::length_bucket::prefill_long, r.shape = attune::shape_of(op.n);
+  r.spec = op.name, r.hash = spec_hash(op), r.bucket = attune::length_bucket::prefill_long, r.shape = attune::shape_of(op);
   r.queries = r.keys = 1024, r.schedule = point;
   r.median = 0.5, r.mad = 0.001953125, r.samples = 15, r.default_median = 0.5 * ratio, r.peak = 118.25;
   r.attune_version = "0.1.0", r.halide_version = "21.0.0", r.llvm_version = "21.1", r.date = "2030-01-31";

@@ -18,7 +18,7 @@ std::string complaint(const table_record &r, const schedule_table &table, const 
   const auto spec = std::find_if(specs.begin(), specs.end(), [&](const operator_description &op) { return op.name == r.spec; });
   if (spec == specs.end()) return r.spec + " is no stock spec";
   if (spec_hash(*spec) != r.hash) return r.spec + " has the hash " + spec_hash(*spec) + " now, but the record is of " + r.hash;
-  if (!(shape_of(spec->n) == r.shape)) return "the shape is not that of " + r.spec;
+  if (!(shape_of(*spec) == r.shape)) return "the shape is not that of " + r.spec;
   if (bucket_of(spec->n, r.queries, r.keys) != r.bucket) return "the call that was timed is not of the bucket " + std::string(name_of(r.bucket));
   return why_unusable(*spec, *target, r.bucket, r.schedule);
 }

@@ -1,4 +1,5 @@
 // Tables: written and read back, looked up in their order, passed over where they cannot be used.
+#include "generated/emitter.hpp"
 #include "generated/files.hpp"
 #include "schedules/build.hpp"
 #include "tests/codegen/emission/folder.hpp"
@@ -48,7 +49,7 @@ TEST_CASE("a table that is written is read back as it was") {
   const table_record &r = again.records.back(); // in the order of names: "similar", "small"
   CHECK(r.spec == "small");
   CHECK(r.hash == spec_hash(op));
-  CHECK(r.shape == shape_of(op.n));
+  CHECK(r.shape == shape_of(op));
   CHECK(r.schedule.text() == chunk_point(op, 48).text());
   CHECK(r.ratio() == 1.25);
   CHECK(r.mad == 0.001953125);
@@ -84,6 +85,9 @@ TEST_CASE("the spec's own record for the bucket is found, and no other") {
   CHECK(t.found(op, length_bucket::prefill_short) == "nothing");
   operator_description other = op;
   other.n.causal = causal_alignment::bottom_right;
+  CHECK(t.found(other) == "nothing");
+  other = op;
+  other.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key > at.query; });
   CHECK(t.found(other) == "nothing");
   CHECK(t.found(small_operator(4, 32)) == "nothing");
 }
@@ -159,5 +163,25 @@ TEST_CASE("the schedule that is chosen comes from the tables in use, or else is 
   CHECK(chosen.text() == chunk_point(op, 48).text());
   CHECK(chosen.origin == "table avx2/this-cpu");
   CHECK(choose_schedule(op, avx2, length_bucket::prefill_short).origin == "default");
+  use_tables(before);
+}
+
+TEST_CASE("a new record has its own spec emitted again, and no other") {
+  tables t;
+  const own_folder out;
+  const operator_description op = small_operator(4, 64);
+  operator_description other = small_operator(2, 32);
+  other.name = "other";
+  const table_places before = tables_in_use();
+  use_tables({{t.shipped.path}, "this-cpu"});
+  const auto outcome = [&](const operator_description &spec) { return emit({spec, avx2, "tested", out.path, {}}); };
+  CHECK(outcome(op).outcome == emission::emitted);
+  CHECK(outcome(other).outcome == emission::emitted);
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(outcome(other).outcome == emission::unchanged);
+  const emission again = outcome(op);
+  CHECK(again.outcome == emission::emitted);
+  CHECK(again.record.kernels.back().schedule.origin == "table avx2/this-cpu");
+  CHECK(outcome(op).outcome == emission::unchanged);
   use_tables(before);
 }
