@@ -1,65 +1,23 @@
 #include "bench/kernel_call.hpp"
+#include "bench/counting_allocator.hpp"
+#include "bench/elements.hpp"
 #include "runtime/call.hpp"
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
-#include <limits>
 #include <stdexcept>
 
 namespace attune::bench {
 namespace {
 
 constexpr std::size_t cold_bytes = std::size_t{256} << 20; ///< all copies of key and value together: 8 times the largest cache of common machines
-constexpr std::int64_t checked_queries = 4;
-
-float load(const char *data, element_type e, std::int64_t i) {
-  if (e == element_type::bf16) return static_cast<float>(reinterpret_cast<const bf16_t *>(data)[i]);
-  if (e == element_type::f16) return static_cast<float>(reinterpret_cast<const f16_t *>(data)[i]);
-  return reinterpret_cast<const float *>(data)[i];
-}
-void store(char *data, element_type e, std::int64_t i, float x) {
-  if (e == element_type::bf16) reinterpret_cast<bf16_t *>(data)[i] = bf16_t(x);
-  else if (e == element_type::f16) reinterpret_cast<f16_t *>(data)[i] = f16_t(x);
-  else reinterpret_cast<float *>(data)[i] = x;
-}
 
 std::int64_t count_of(const std::vector<std::int64_t> &extents) {
   std::int64_t n = 1;
   for (std::int64_t e : extents) n *= e;
   return n;
 }
-
-/// N(0,1). A tensor of 100 million elements is filled from a period of a million, which is prime, so that no two rows are alike.
-void fill_normal(char *data, element_type e, std::int64_t count, std::uint64_t seed) {
-  constexpr std::int64_t period = 1'000'003;
-  std::vector<float> values(static_cast<std::size_t>(std::min(count, period)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(normal_value(seed, i));
-  for (std::int64_t i = 0; i < count; ++i) store(data, e, i, values[static_cast<std::size_t>(i % period)]);
-}
-
-/// Counts what generated code holds; blocks carry their size in front.
-struct counting_allocator {
-  std::atomic<std::size_t> now{0}, most{0};
-
-  static void *allocate(void *self, std::size_t bytes) {
-    char *raw = static_cast<char *>(std::aligned_alloc(64, (bytes + 64 + 63) / 64 * 64));
-    if (!raw) return nullptr;
-    *reinterpret_cast<std::size_t *>(raw) = bytes;
-    auto &counted = *static_cast<counting_allocator *>(self);
-    const std::size_t held = counted.now += bytes;
-    for (std::size_t seen = counted.most; seen < held && !counted.most.compare_exchange_weak(seen, held);) {}
-    return raw + 64;
-  }
-  static void release(void *self, void *block) {
-    char *raw = static_cast<char *>(block) - 64;
-    static_cast<counting_allocator *>(self)->now -= *reinterpret_cast<std::size_t *>(raw);
-    std::free(raw);
-  }
-};
 
 void write_file(const std::filesystem::path &file, const void *data, std::size_t bytes) {
   std::ofstream out(file, std::ios::binary);
@@ -149,16 +107,14 @@ std::size_t kernel_call::scratch_bytes() {
   call_options options;
   options.target = work_.target;
   options.threads = work_.threads;
-  options.memory = {&counted, counting_allocator::allocate, counting_allocator::release};
+  options.memory = counted.hooks();
   require(call(work_.info(), all.data(), static_cast<int>(all.size()), nullptr, 0, options));
-  return counted.most;
+  return counted.most();
 }
 
 std::vector<float> kernel_call::output() const {
   const input &out = input_of(tensor_role::output);
-  std::vector<float> values(static_cast<std::size_t>(count_of(out.extents)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load(out.copies[0].data(), out.shape.element, static_cast<std::int64_t>(i));
-  return values;
+  return all_of(out.copies[0].data(), out.shape.element, count_of(out.extents));
 }
 
 scalar_tensor kernel_call::last_of(const input &in, std::int64_t rows) const {
@@ -210,20 +166,6 @@ void kernel_call::write_inputs(const std::filesystem::path &folder) const {
     write_file(folder / fmt::format("{}_weight.bin", name_of(p)), map.matrix.data(), map.matrix.size() * sizeof(float));
     write_file(folder / fmt::format("{}_bias.bin", name_of(p)), map.bias.data(), map.bias.size() * sizeof(float));
   }
-}
-
-double error_in_bounds(const std::vector<float> &output, const expected_rows &expected, const work &w) {
-  const std::vector<std::int64_t> &extents = expected.output.extents;
-  const std::int64_t features = extents.back(), rows = extents[extents.size() - 2], kept = rows * features, all = w.queries * features;
-  const std::size_t outer = expected.output.values.size() / static_cast<std::size_t>(kept);
-  if (output.size() != outer * static_cast<std::size_t>(all)) return std::numeric_limits<double>::infinity();
-  double largest = 0;
-  for (std::size_t i = 0; i < expected.output.values.size(); ++i) {
-    const std::int64_t n = static_cast<std::int64_t>(i);
-    const double error = std::abs(output[static_cast<std::size_t>(n / kept * all + (all - kept) + n % kept)] - expected.output.values[i]) / expected.bound;
-    if (!(error <= largest)) largest = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-  }
-  return largest;
 }
 
 } // namespace attune::bench

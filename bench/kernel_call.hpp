@@ -1,34 +1,22 @@
-// A row's call of our own kernel: its tensors, its inputs as files for other implementations, and what its last queries
-// should give, by the double-precision reference.
+// A row's call of a kernel, through the runtime as a program would.
 #pragma once
 #include "bench/memory_block.hpp"
-#include "bench/works.hpp"
+#include "bench/timed_call.hpp"
 #include "generated/check.hpp"
-#include <filesystem>
 
 namespace attune::bench {
 
-/// The last queries' output in double precision, and the bound on its error.
-struct expected_rows {
-  scalar_tensor output; ///< [batch, head, query, value_dim] or [batch, query, model_dim], of the last queries only
-  double bound = 0;     ///< error bound of our kernels: generated/check.hpp
-};
-
-class kernel_call {
+class kernel_call final : public timed_call {
 public:
-  /// Inputs are N(0,1), the same in every run; weights as check_weights makes them.
+  /// Weights are as check_weights makes them.
   explicit kernel_call(const work &);
 
-  /// Calls the kernel on the next copy of key and value. Throws attune::error.
-  void run(int threads);
-  /// Bytes that a call on the work's threads holds at most, beside its tensors.
-  std::size_t scratch_bytes();
-  /// As float, in the order of the signature's axes.
-  std::vector<float> output() const;
-
-  expected_rows reference() const;
-  /// Writes <tensor>.bin (the work's element) for each input, and f32 <projection>_weight.bin [in, out] and _bias.bin.
-  void write_inputs(const std::filesystem::path &folder) const;
+  /// On the next copy of key and value.
+  void run(int threads) override;
+  std::size_t scratch_bytes() override;
+  std::vector<float> output() const override;
+  expected_rows reference() const override;
+  void write_inputs(const std::filesystem::path &folder) const override;
 
 private:
   struct input {
@@ -49,8 +37,5 @@ private:
   std::vector<input> tensors_; ///< in the order of the signature; no copies for packed weights
   std::size_t copies_ = 1, next_ = 0;
 };
-
-/// The largest |got - expected| over the last queries, in units of the bound; infinite where either is NaN.
-double error_in_bounds(const std::vector<float> &output, const expected_rows &, const work &);
 
 } // namespace attune::bench

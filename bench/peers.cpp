@@ -73,7 +73,7 @@ peer_list::~peer_list() {
 
 void peer_list::end() { processes_.clear(); }
 
-std::vector<peer_way> peer_list::prepare(const work &w, const kernel_call &ours, const expected_rows &expected, std::map<std::string, std::string> &left_out) {
+std::vector<peer_way> peer_list::prepare(const work &w, const timed_call &ours, const expected_rows &expected, std::map<std::string, std::string> &left_out) {
   end();
   std::vector<peer_way> ready;
   if (installed_.empty() || !w.compared) return ready;

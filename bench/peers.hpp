@@ -1,7 +1,7 @@
 // The peers of a run: which are installed, which one can do a work and gives the right answer, and which are left out and why.
 #pragma once
-#include "bench/kernel_call.hpp"
 #include "bench/peer_process.hpp"
+#include "bench/timed_call.hpp"
 #include <memory>
 #include <optional>
 
@@ -29,7 +29,7 @@ public:
 
   /// The ways that gave the right answer, for rounds to time. Processes of the work before are ended. `left_out` gets a
   /// sentence for each way or peer that is not timed.
-  std::vector<peer_way> prepare(const work &, const kernel_call &ours, const expected_rows &, std::map<std::string, std::string> &left_out);
+  std::vector<peer_way> prepare(const work &, const timed_call &ours, const expected_rows &, std::map<std::string, std::string> &left_out);
   /// Ends the processes.
   void end();
 

@@ -25,7 +25,7 @@ template <class Work> double seconds_of(const Work &work) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-double sample(kernel_call &kernel, int threads, int calls) {
+double sample(timed_call &kernel, int threads, int calls) {
   std::vector<double> seconds;
   for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));
   return median(seconds);
@@ -55,7 +55,7 @@ void keep_near(std::vector<peer_way> &ways) {
 }
 
 /// One round of all; a peer that fails now is dropped for good.
-std::map<std::string, double> run_round(const work &w, kernel_call &kernel, int calls, std::vector<peer_way> &ways,
+std::map<std::string, double> run_round(const work &w, timed_call &kernel, int calls, std::vector<peer_way> &ways,
                                         std::map<std::string, std::string> &left_out) {
   std::map<std::string, double> seconds;
   seconds[ours] = sample(kernel, w.threads, calls);
@@ -92,7 +92,8 @@ double bench_run::probe(const work &w) {
 
 row_result bench_run::measure(const work &w, benchmark::State &state) {
   row_result row{w, {}, {}, schedule_of(w), 0, 0, 0};
-  kernel_call kernel(w);
+  const std::unique_ptr<timed_call> made = make_call(w);
+  timed_call &kernel = *made;
   row.scratch_bytes = kernel.scratch_bytes();
   const expected_rows expected = kernel.reference();
   const double first = seconds_of([&] { kernel.run(w.threads); });

@@ -46,11 +46,11 @@ private:
   const target_info &target;
   const schedule_point &point;
   call_arguments args;
+  std::map<std::string, Func> converted; ///< inputs of projections as f32, by name; filled while `source` is made
   attention_source source;
   Attention attention;
   Func attended{"attended"}; ///< (d, q, h, b), as stored; with what else is wanted of each row beside it
   Func gathered{"attended_rows"}; ///< (feature of all heads, row, b)
-  std::map<std::string, Func> converted;
   std::vector<Func> outputs;
 
   bool has_more_outputs() const { return op.n.returns_lse || op.n.returns_weights; }
