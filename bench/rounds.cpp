@@ -41,6 +41,7 @@ void place_second_thread(const std::vector<int> &cores) {
 }
 
 std::string schedule_of(const work &w) {
+  if (w.projection) return "";
   const chosen_variant chosen = choose_variant(w.info(), w.target);
   return chosen.variant ? choose_kernel(*chosen.variant, w.queries, w.keys).schedule : "";
 }

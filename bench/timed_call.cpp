@@ -1,11 +1,15 @@
 #include "bench/timed_call.hpp"
 #include "bench/kernel_call.hpp"
+#include "bench/projection_call.hpp"
 #include <cmath>
 #include <limits>
 
 namespace attune::bench {
 
-std::unique_ptr<timed_call> make_call(const work &w) { return std::make_unique<kernel_call>(w); }
+std::unique_ptr<timed_call> make_call(const work &w) {
+  if (w.projection) return std::make_unique<projection_call>(w);
+  return std::make_unique<kernel_call>(w);
+}
 
 double error_in_bounds(const std::vector<float> &output, const expected_rows &expected, const work &w) {
   const std::vector<std::int64_t> &extents = expected.output.extents;

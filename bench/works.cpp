@@ -18,6 +18,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+// bench/emit_projections.cpp
+extern "C" int attune_bench_projections_f32_argv(void **);
+extern "C" int attune_bench_projections_bf16_argv(void **);
+
 namespace attune::bench {
 namespace {
 
@@ -75,6 +79,14 @@ public:
   }
 };
 
+/// The output projection of a layer, on `rows` tokens.
+template <class Spec> work projection_row(target_id target, generated_function function, int rows) {
+  constexpr numbers n = artefact<Spec>::n;
+  work w = row<Spec>("gemm", target, fmt::format("{}x{}x{}", rows, n.heads * n.value_dim, n.output_dim).c_str(), rows, rows);
+  w.projection = function;
+  return w;
+}
+
 double pairs_of(const work &w, const numbers &n) {
   const double queries = w.queries, keys = w.keys;
   if (n.causal == causal_alignment::off) return queries * keys;
@@ -83,9 +95,11 @@ double pairs_of(const work &w, const numbers &n) {
   return seen * (seen + 1) / 2 + (queries - seen) * seen;
 }
 
-/// Elements of a layer's weight matrices; 0 without projections.
-double weights_of(const numbers &n) {
+/// Elements of the weight matrices of a call; 0 without projections.
+double weights_of(const work &w) {
+  const numbers &n = w.info().n;
   if (!is_projected(n)) return 0;
+  if (w.projection) return double(n.heads) * n.value_dim * n.output_dim;
   const double query = double(n.heads) * n.head_dim, key = double(n.kv_heads) * n.head_dim, value = double(n.kv_heads) * n.value_dim;
   return n.model_dim * (query + key + value) + double(n.heads) * n.value_dim * n.output_dim;
 }
@@ -98,7 +112,8 @@ probe_kind work::probe() const {
 
 double work::operations() const {
   const numbers &n = info().n;
-  return 2.0 * batch * ((n.head_dim + n.value_dim) * pairs_of(*this, n) * n.heads + queries * weights_of(n));
+  const double attention = projection ? 0 : (n.head_dim + n.value_dim) * pairs_of(*this, n) * n.heads;
+  return 2.0 * batch * (attention + queries * weights_of(*this));
 }
 
 double work::amount() const {
@@ -111,7 +126,7 @@ double work::least_bytes() const {
   const numbers &n = info().n;
   const double queries_in = is_projected(n) ? n.model_dim : double(n.heads) * n.head_dim, out = n.output_dim > 0 ? n.output_dim : double(n.heads) * n.value_dim;
   const double elements = queries * (queries_in + out) + (is_projected(n) ? 0 : double(n.kv_heads) * keys * (n.head_dim + n.value_dim));
-  return (batch * elements + weights_of(n)) * static_cast<double>(size_of(n.element));
+  return (batch * elements + weights_of(*this)) * static_cast<double>(size_of(n.element));
 }
 
 std::string work::why_not() const {
@@ -140,6 +155,8 @@ std::vector<work> all_works() {
   list.add_decode<decode_12x64_bf16>(avx512_bf16, "12:12x64", 16384);
   list.repeat_on_two_threads(0, list.all.size());
   list.add_self<prefill_12x64>("prefill", avx2, "12x64", {512, 1024, 4096}, false);
+  list.all.push_back(projection_row<layer_768>(avx512, attune_bench_projections_f32_argv, 1024));
+  list.all.push_back(projection_row<layer_768_bf16>(avx512_bf16, attune_bench_projections_bf16_argv, 1024));
 
   list.all.push_back(row<minilm_layer>("minilm", avx512, "8x32", 32, 32));
   list.all.back().batch = 8, list.all.back().compared = true;

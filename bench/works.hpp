@@ -23,6 +23,7 @@ struct work {
   std::string name;           ///< unique: family/element/target/shape/length[/t2]
   const artefact_info &(*info)() = nullptr;
   reference_operator (*refer)() = nullptr;
+  generated_function projection = nullptr; ///< called instead of the spec's kernel: its output projection alone
   target_id target{};
   measure counts = measure::operations;
   int threads = 1;

@@ -26,7 +26,8 @@ std::set<std::string> expected_names() {
   add("layer/bf16/avx512_bf16/", {"128x768", "256x768", "512x768", "1024x768"});
   add("decode/f32/avx512/", {"32:8x128/16384", "12:12x64/16384"});
   add("decode/bf16/avx512_bf16/", {"32:8x128/16384", "12:12x64/16384"});
-  for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "minilm/f32/avx512/8x32",
+  for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "gemm/f32/avx512/1024x768x768",
+                                 "gemm/bf16/avx512_bf16/1024x768x768", "minilm/f32/avx512/8x32",
                                  "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "scratch/f32/avx512/12x64/131072",
                                  "scratch/bf16/avx512_bf16/12x64/131072"})
     names.insert(one_thread);
