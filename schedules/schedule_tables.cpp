@@ -21,7 +21,8 @@ json json_of(const table_record &r) {
   json parameters = json::object();
   for (const auto &[name, value] : r.schedule.parameters) parameters[name] = value;
   return {{"spec", r.spec}, {"hash", r.hash}, {"bucket", name_of(r.bucket)},
-          {"shape", {{"element", r.shape.element}, {"head_dim", r.shape.head_dim}, {"value_dim", r.shape.value_dim}, {"trimmed", r.shape.trimmed}, {"grouped", r.shape.grouped}, {"mapped", r.shape.mapped}}},
+          {"shape", {{"element", r.shape.element}, {"head_dim", r.shape.head_dim}, {"value_dim", r.shape.value_dim}, {"trimmed", r.shape.trimmed},
+                     {"grouped", r.shape.grouped}, {"mapped", r.shape.mapped}}},
           {"call", {{"batch", r.batch}, {"queries", r.queries}, {"keys", r.keys}, {"threads", r.threads}}},
           {"schedule", r.schedule.text()}, {"family", r.schedule.family}, {"parameters", parameters},
           {"median_seconds", r.median}, {"mad_seconds", r.mad}, {"samples", r.samples}, {"default_median_seconds", r.default_median}, {"peak_gflops", r.peak},

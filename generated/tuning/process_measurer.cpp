@@ -92,7 +92,8 @@ process_measurer::process_measurer(const operator_description &spec, const refer
 }
 
 void process_measurer::prepare() {
-  const process_end ended = child_process([&] { return emit_runtime({&target_}, halide_runtime_), 0; }, folder_ / "runtime.txt", compiling_cores_, compile_patience).wait();
+  const auto make_runtime = [&] { return emit_runtime({&target_}, halide_runtime_), 0; };
+  const process_end ended = child_process(make_runtime, folder_ / "runtime.txt", compiling_cores_, compile_patience).wait();
   if (ended.how != process_end::done) throw std::runtime_error(fmt::format("the Halide runtime for {} could not be made: {}", target_.name, ended.what));
   std::vector<schedule_point> defaults;
   for (bucket_calls &c : calls_) {
@@ -190,8 +191,8 @@ void process_measurer::start_timing() {
   const double patience = timing_patience + (longest_timing_ > 0 ? 5 * longest_timing_ : 300);
   const fs::path answers = fs::path(timing_->library).replace_extension(".answers");
   timing_since_ = clock::now();
-  timing_->process = std::make_unique<child_process>([this, answers] { return time_point(*timing_, answers), 0; }, fs::path(timing_->library).replace_extension(".timing.txt"),
-                                                     timing_cores_, std::chrono::duration<double>(patience));
+  const auto work = [this, answers] { return time_point(*timing_, answers), 0; };
+  timing_->process = std::make_unique<child_process>(work, fs::path(answers).replace_extension(".timing.txt"), timing_cores_, std::chrono::duration<double>(patience));
 }
 
 std::vector<process_measurer::bucket_calls *> process_measurer::calls_of(const schedule_point &point) {
@@ -221,9 +222,10 @@ trial_kernel process_measurer::load(const schedule_point &point) const { return 
 
 std::string process_measurer::wrong_answers(const trial_kernel &kernel, const schedule_point &point, bool decodes) {
   constexpr double most_work = 1.2e8; // multiply-adds of the reference for one case: 0.1 s
-  for (const check_case &how : gate_cases(spec_.n, point, decodes)) {
-    const double work = 1.0 * how.batch * how.queries * (1.0 * how.keys * spec_.n.heads * (spec_.n.head_dim + spec_.n.value_dim) + 4.0 * spec_.n.model_dim * spec_.n.heads * spec_.n.head_dim);
-    if (work > most_work) continue;
+  const numbers &n = spec_.n;
+  for (const check_case &how : gate_cases(n, point, decodes)) {
+    const double scores = 1.0 * how.keys * n.heads * (n.head_dim + n.value_dim), projections = 4.0 * n.model_dim * n.heads * n.head_dim;
+    if (how.batch * how.queries * (scores + projections) > most_work) continue;
     if (const check_result r = check_kernel(kernel.info(), reference_, kernel.target(), how, weights_); !r.passed) return r.text;
   }
   return "";
@@ -237,8 +239,8 @@ std::string process_measurer::differs_from_default(bucket_calls &c, const trial_
   const double allowed = c.call->tolerance(right);
   for (std::size_t i = 0; i < right.size(); ++i)
     if (!(std::abs(got[i] - right[i]) <= allowed) && !(got[i] == right[i]))
-      return fmt::format("{} queries, {} keys: element {} of the outputs is {}, the default schedule gives {}, allowed difference {}", c.lengths.queries, c.lengths.keys, i, got[i],
-                         right[i], allowed);
+      return fmt::format("{} queries, {} keys: element {} of the outputs is {}, the default schedule gives {}, allowed difference {}", c.lengths.queries,
+                         c.lengths.keys, i, got[i], right[i], allowed);
   return "";
 }
 
@@ -309,8 +311,9 @@ std::vector<trial> process_measurer::race(length_bucket bucket, const std::vecto
   compile_all(points);
   bucket_calls &c = *std::find_if(calls_.begin(), calls_.end(), [&](const bucket_calls &b) { return b.lengths.bucket == bucket; });
   const fs::path answers = folder_ / fmt::format("race_{}.answers", name_of(bucket));
-  child_process process([&] { return time_race(c, points, seconds, answers), 0; }, folder_ / "race.txt", timing_cores_, std::chrono::duration<double>(300 + 5 * longest_timing_ + 2 * seconds));
-  if (const process_end ended = process.wait(); ended.how != process_end::done)
+  const auto work = [&] { return time_race(c, points, seconds, answers), 0; };
+  const std::chrono::duration<double> patience(300 + 5 * longest_timing_ + 2 * seconds);
+  if (const process_end ended = child_process(work, folder_ / "race.txt", timing_cores_, patience).wait(); ended.how != process_end::done)
     throw std::runtime_error(fmt::format("the last comparison for {} failed: {}", name_of(bucket), ended.what));
   std::vector<trial> all;
   for (const result &r : read_answers(answers)) all.push_back(r.t);
