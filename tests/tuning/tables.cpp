@@ -5,6 +5,8 @@
 #include "tests/codegen/emission/folder.hpp"
 #include "tests/tuning/records.hpp"
 #include <catch2/catch.hpp>
+#include <iostream>
+#include <sstream>
 
 using namespace attune;
 using Catch::Matchers::Contains;
@@ -164,6 +166,23 @@ TEST_CASE("the schedule that is chosen comes from the tables in use, or else is 
   CHECK(chosen.origin == "table avx2/this-cpu");
   CHECK(choose_schedule(op, avx2, length_bucket::prefill_short).origin == "default");
   use_tables(before);
+}
+
+TEST_CASE("what is passed over is said once, however often it is looked up") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 25), 2));
+  const table_places before = tables_in_use();
+  use_tables({{t.shipped.path}, "this-cpu"});
+  std::ostringstream said;
+  std::streambuf *const stderr_before = std::cerr.rdbuf(said.rdbuf());
+  const std::string first = choose_schedule(op, avx2, bucket).origin, second = choose_schedule(op, avx2, bucket).origin;
+  std::cerr.rdbuf(stderr_before);
+  use_tables(before);
+  CHECK(first == "default");
+  CHECK(second == "default");
+  CHECK_THAT(said.str(), Contains("attune: the record of small for prefill_long in table avx2/this-cpu is passed over"));
+  CHECK(said.str().find('\n') == said.str().size() - 1);
 }
 
 TEST_CASE("a new record has its own spec emitted again, and no other") {
