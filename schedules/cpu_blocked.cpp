@@ -38,7 +38,7 @@ bool multiplies_pairs(const operator_description &op, const target_info &target)
 }
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
-  std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96}},
+  std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96, 128}},
                                       {"key_block", "keys per entry of the tile map, and unit of the trimmed loops", {4, 8, 12, 16, 24, 32, 64}},
                                       {"query_vectors", "vectors of queries in one register tile of the scores", {1, 2, 3, 4}},
                                       {"dot_keys", "keys in one register tile of the scores", {4, 6, 8, 12}},
@@ -55,20 +55,23 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
 schedule_point cpu_blocked_default(const operator_description &op, const target_info &target, const std::string &family) {
   const bool trimmed = op.n.causal != causal_alignment::off || op.n.window.kind != setting::off;
   const bool narrow = trimmed || op.n.head_dim >= 128;
-  struct shape { int query_tile, key_chunk, query_vectors, dot_keys, row_group; } s;
-  // 512 bits: 16 accumulators in the scores and in the weighted sum. 12 x 64 without a mask on one Zen 4 core, of the FMA peak
-  // (118 GFLOP/s), key_chunk 1024 against 512: N = 512 .86 / .86, 1024 .88 / .87, 2048 .89 / .79.
-  if (target.vector_bytes == 64)
-    s = narrow ? shape{32, trimmed ? 1024 : 512, 2, 8, 8} : shape{64, 1024, 4, 4, 8};
+  struct shape { int query_tile, key_chunk, query_vectors, dot_keys, row_group, value_vectors, unroll; } s;
+  // 512 bits: 16 accumulators in the scores and in the weighted sum. One Zen 4 core, 12 heads, N = 512 / 1024 / 4096, of the peak of
+  // FMA (118 GFLOP/s) or vdpbf16ps (236): f32 12 x 64 .86 / .89 / .90, with causal .81 / .83 / .89; f32 12 x 128 .89 (1024) / .91; bf16
+  // 12 x 64 .80 / .81 / .83, with causal .74 / .75 / .80. Large tiles of pairs, because values are paired anew for each tile.
+  if (target.vector_bytes == 64 && multiplies_pairs(op, target))
+    s = narrow ? shape{op.n.head_dim >= 128 ? 64 : 128, trimmed ? 512 : 1024, 2, 8, 4, 4, 2} : shape{128, 1024, 4, 4, 4, 4, 2};
+  else if (target.vector_bytes == 64)
+    s = narrow ? shape{32, trimmed ? 1024 : 512, 2, 8, 8, 2, 4} : shape{64, 1024, 4, 4, 8, 2, 4};
   else if (target.vector_bytes == 32) // 12 accumulators: 16 registers
-    s = {24, op.n.head_dim >= 128 ? 128 : trimmed ? 512 : 256, 3, 4, 6};
+    s = {24, op.n.head_dim >= 128 ? 128 : trimmed ? 512 : 256, 3, 4, 6, 2, 4};
   else // NEON: 24 accumulators in the scores, 16 in the weighted sum : the widest that do not spill
-    s = {16, 480, 2, 12, 8};
+    s = {16, 480, 2, 12, 8, 2, 4};
   const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
   schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
   if (family == "chunk") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
   for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
-       {"dot_keys", s.dot_keys}, {"dot_unroll", 4}, {"row_group", s.row_group}, {"value_vectors", 2}, {"value_unroll", 4}})
+       {"dot_keys", s.dot_keys}, {"dot_unroll", s.unroll}, {"row_group", s.row_group}, {"value_vectors", s.value_vectors}, {"value_unroll", s.unroll}})
     p.parameters.push_back(parameter);
   return p;
 }

@@ -29,7 +29,7 @@ schedule_point point_of(const std::string &family, const operator_description &o
 class compiled {
 public:
   compiled(const operator_description &description, const schedule_point &point)
-      : op(description), args(op), attention(op, args, operand_source(args), blocking_of(op, target, point)) {
+      : op(description), args(op), attention(op, args, operand_source(args), blocking_of(op, avx2, point)) {
     output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
     output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
     schedule_cpu_blocked(attention, output, op, avx2, point);
