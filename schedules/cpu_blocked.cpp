@@ -164,24 +164,24 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
   Var qo("qo"), qi("qi"), task("task");
   result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
   result.vectorize(a.d, lanes.value_dim).unroll(a.d);
-  for (Func *f : {&a.merged, &a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.total, &a.maximum, &a.chunk_weight, &a.rows})
+  for (Func *f : {&a.merged, &a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.total, &a.maximum, &a.inverse_total, &a.chunk_weight, &a.rows})
     f->bound_extent(a.t, 1);
   const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };
 
   per_tile(a.staged_query).bound_extent(a.q, query_tile);
   if (a.cut.bf16_pairs) {
-    a.staged_query.bound_extent(a.d, op.n.head_dim / 2).vectorize(a.d, lanes_for(op.n.head_dim / 2, lanes.query));
+    a.staged_query.bound_extent(a.d, op.n.head_dim / 2).vectorize(a.d, lanes_for(op.n.head_dim / 2, lanes.query)).unroll(a.d);
     per_tile(a.query_tile).bound_extent(a.q, query_tile).bound(a.e, 0, 2).reorder_storage(a.e, a.q, a.d, a.t, a.h, a.b).reorder(a.e, a.q, a.d)
         .vectorize(a.q, lanes.query).unroll(a.e).unroll(a.q);
     a.value_pairs.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).reorder(a.e, a.d, a.k)
         .vectorize(a.d, lanes_for(op.n.value_dim, 2 * lanes.query)).unroll(a.e).unroll(a.d);
   } else {
-    a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim);
+    a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d);
     per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
   }
   per_tile(a.merged).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
   a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
-  for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
+  for (Func *f : {&a.total, &a.maximum, &a.inverse_total, &a.chunk_weight}) schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
   a.total.update().reorder(a.q, a.total_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
   a.maximum.update().reorder(a.q, a.maximum_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
   if (a.has_tile_map) per_tile(a.tile_map);

@@ -59,7 +59,7 @@ struct blocked_attention {
   Halide::Func group_sum{"group_sum"};
   std::vector<Halide::RDom> sum_keys;
   Halide::Func sum{"sum"}, chunk_maximum{"chunk_maximum"}, chunk_total{"chunk_total"};
-  Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, merged{"merged"};
+  Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, inverse_total{"inverse_total"}, merged{"merged"};
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
   Halide::Func output{"output"}; ///< f32 (d, q, h, b)
   Halide::Func lse{"lse"};       ///< f32 (q, h, b)

@@ -75,6 +75,9 @@ inline Halide::Expr is_nan_bits(Halide::Expr x) {
 /// Whether a row with this maximum (base 2) and this sum has no allowed key.
 inline Halide::Expr is_empty_row(Halide::Expr maximum, Halide::Expr sum) { return maximum < empty_threshold && !is_nan_bits(sum); }
 
+/// 1 / sum; 0 for an empty row, and for no other: a sum is at least 1 where the row's maximum has its key, and always finite.
+inline Halide::Expr inverse_or_zero(Halide::Expr maximum, Halide::Expr sum) { return Halide::select(is_empty_row(maximum, sum), 0.0f, 1.0f / sum); }
+
 /// Natural log of the sum of exp(score): (maximum + log2(sum)) ln 2; -inf for an empty row.
 inline Halide::Expr log_sum_exp(Halide::Expr maximum, Halide::Expr sum) {
   using namespace Halide;
