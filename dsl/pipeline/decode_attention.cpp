@@ -36,6 +36,12 @@ void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in
   keys.where(number < (limits().end + (cut.key_block - 1)) / cut.key_block - first_block);
 }
 
+RDom decode_attention::used_keys(const char *name) const {
+  RDom vectors(0, cut.key_chunk / cut.dot_keys, name);
+  vectors.where(vectors < used_vectors);
+  return vectors;
+}
+
 void decode_attention::define_scores() {
   if (has_tile_map) { // one class for all the heads of a group and all queries: empty only where it is for each of them
     Expr any = Expr(static_cast<int>(empty_tile));
@@ -58,7 +64,10 @@ void decode_attention::define_scores() {
   dot(g, k, n, c, h, b) = 0.0f;
   dot(g, k, n, c, h, b) += lane_sums(lanes, g, k, n, c, h, b);
 
-  scores(u, k, g, n, c, h, b) = masked_score;
+  used_vectors = (limits().end - c * cut.key_chunk + (cut.key_block - 1)) / cut.key_block * (cut.key_block / cut.dot_keys);
+  scores(u, k, g, n, c, h, b) = undef<float>();
+  unscored_keys = used_keys("unscored_keys");
+  scores(u, unscored_keys, g, n, c, h, b) = masked_score;
   const int vectors = cut.key_block / cut.dot_keys;
   score_keys = RDom(0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
   skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
@@ -70,18 +79,18 @@ void decode_attention::define_scores() {
 }
 
 void decode_attention::define_weights() {
-  const int vectors = cut.key_chunk / cut.dot_keys;
   lane_maximum(u, g, n, c, h, b) = no_score;
-  maximum_keys = RDom(0, vectors, "maximum_keys");
+  maximum_keys = used_keys("maximum_keys");
   lane_maximum(u, g, n, c, h, b) = max(lane_maximum(u, g, n, c, h, b), scores(u, maximum_keys, g, n, c, h, b));
   maximum_lanes = RDom(0, cut.dot_keys, "maximum_lanes");
   chunk_maximum(g, n, c, h, b) = no_score;
   chunk_maximum(g, n, c, h, b) = max(chunk_maximum(g, n, c, h, b), lane_maximum(maximum_lanes, g, n, c, h, b));
 
-  const Expr weight = exp2_nonpositive_fast_math(scores(u, k, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
-  weights(u, k, g, n, c, h, b) = weight;
+  weight_keys = used_keys("weight_keys");
+  weights(u, k, g, n, c, h, b) = undef<float>();
+  weights(u, weight_keys, g, n, c, h, b) = exp2_nonpositive_fast_math(scores(u, weight_keys, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
   lane_total(u, g, n, c, h, b) = 0.0f;
-  total_keys = RDom(0, vectors, "total_keys");
+  total_keys = used_keys("total_keys");
   lane_total(u, g, n, c, h, b) += weights(u, total_keys, g, n, c, h, b);
   total_lanes = RDom(0, cut.dot_keys, "total_lanes");
   chunk_total(g, n, c, h, b) = 0.0f;

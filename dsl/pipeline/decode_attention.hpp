@@ -37,7 +37,7 @@ struct decode_attention {
   Halide::Func lane_sums{"lane_sums"}, dot{"dot"}, scores{"scores"};
   Halide::Func lane_maximum{"lane_maximum"}, chunk_maximum{"chunk_maximum"}, weights{"weights"}, lane_total{"lane_total"}, chunk_total{"chunk_total"};
   Halide::Func group_sum{"group_sum"}, partial{"partial"};
-  Halide::RDom features, lanes, score_keys, maximum_keys, maximum_lanes, total_keys, total_lanes, sum_keys;
+  Halide::RDom features, lanes, unscored_keys, score_keys, maximum_keys, maximum_lanes, weight_keys, total_keys, total_lanes, sum_keys;
   Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, merged{"merged"};
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
   Halide::Func output{"output"};                                   ///< f32 (d, q, head, b)
@@ -56,6 +56,9 @@ private:
   key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
   /// Trims block `number` of the chunk to those that are not empty: `in_block` is the loop inside it, of `extent` steps.
   void skip_empty(Halide::RDom &, const Halide::Expr &number, const Halide::Expr &in_block, int extent);
+  /// The vectors of a chunk up to the last block with a key: nothing is computed past it.
+  Halide::RDom used_keys(const char *name) const;
+  Halide::Expr used_vectors;
   void define_operands(const attention_source &);
   void define_scores();
   void define_weights();
