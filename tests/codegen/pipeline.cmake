@@ -6,3 +6,9 @@ attune_test(tiles SOURCES tiles.cpp LIBRARIES attune_generate)
 attune_add_pinned_program(families SOURCES families.cpp)
 attune_test_on_targets(families LABELS codegen TARGETS ${ATTUNE_TEST_TARGETS})
 attune_test(schedule_rules SOURCES schedule_rules.cpp LIBRARIES attune_generate)
+
+# The shipped tables' schedules in a test of their own, which is not run where no table is for the target.
+attune_add_pinned_program(recorded_schedules SOURCES shipped_records.cpp)
+target_compile_definitions(recorded_schedules PRIVATE ATTUNE_SOURCES="${PROJECT_SOURCE_DIR}")
+attune_test_on_targets(recorded_schedules LABELS codegen TARGETS ${ATTUNE_TEST_TARGETS})
+attune_test_on_targets(shipped_records LABELS codegen TARGETS ${ATTUNE_TEST_TARGETS} COMMAND recorded_schedules [.shipped])
