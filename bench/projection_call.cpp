@@ -10,7 +10,9 @@ extern "C" void attune_install_hooks_attune_bench_projections();
 
 namespace attune::bench {
 namespace {
-halide_type_t halide_type(element_type e) { return {e == element_type::f32 ? halide_type_float : halide_type_uint, e == element_type::f32 ? std::uint8_t{32} : std::uint8_t{16}}; }
+halide_type_t halide_type(element_type e) {
+  return e == element_type::f32 ? halide_type_t{halide_type_float, 32} : halide_type_t{halide_type_uint, 16};
+}
 } // namespace
 
 void projection_call::buffer::describe(void *data, element_type element, std::initializer_list<std::int64_t> extents) {
@@ -47,7 +49,8 @@ projection_call::projection_call(const work &w) : work_(w), weights_(w.info().n,
 void projection_call::call(call_context &context) {
   void *user_context = &context;
   void *argv[] = {&user_context, &rows_buffer_.head, &matrix_.head, &bias_.head, &result_buffer_.head};
-  if (const int failed = work_.projection(argv)) throw std::runtime_error(fmt::format("{}: generated code failed with code {}: {}", work_.name, failed, context.error_text));
+  if (const int failed = work_.projection(argv))
+    throw std::runtime_error(fmt::format("{}: generated code failed with code {}: {}", work_.name, failed, context.error_text));
 }
 
 void projection_call::run(int threads) {
@@ -70,12 +73,13 @@ std::vector<float> projection_call::output() const { return all_of(result_.data(
 expected_rows projection_call::reference() const {
   const linear_map &map = weights_.output;
   expected_rows expected{scalar_tensor({1, checked_queries, map.outputs}), 0};
+  const std::int64_t first = work_.queries - checked_queries;
+  const auto weight = [&](std::int64_t i, std::int64_t n) { return round_to(element_, map.matrix[static_cast<std::size_t>(i * map.outputs + n)]); };
   double largest = 0;
   for (std::int64_t row = 0; row < checked_queries; ++row)
     for (std::int64_t n = 0; n < map.outputs; ++n) {
       double sum = map.bias[static_cast<std::size_t>(n)];
-      for (std::int64_t i = 0; i < map.inputs; ++i)
-        sum += load(rows_.data(), element_, (work_.queries - checked_queries + row) * map.inputs + i) * round_to(element_, map.matrix[static_cast<std::size_t>(i * map.outputs + n)]);
+      for (std::int64_t i = 0; i < map.inputs; ++i) sum += load(rows_.data(), element_, (first + row) * map.inputs + i) * weight(i, n);
       expected.output({0, row, n}) = sum;
       largest = std::max(largest, std::abs(sum));
     }

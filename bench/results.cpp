@@ -37,7 +37,9 @@ std::string bytes_text(std::size_t bytes) {
 }
 
 std::vector<std::string> cells_of(const row_result &row, const peak_table &peaks) {
-  const std::string value = fmt::format("{:.4g} {}", value_of(row), unit_of(row.what.counts)), scratch = bytes_text(row.scratch_bytes);
+  const double number = value_of(row);
+  const std::string value = fmt::format("{} {}", number < 1e4 ? fmt::format("{:.4g}", number) : fmt::format("{:.0f}", number), unit_of(row.what.counts));
+  const std::string scratch = bytes_text(row.scratch_bytes);
   if (!is_timed(row)) return {row.what.name, value, "", "", "", "", scratch};
   const auto peers = peers_of(row, peaks);
   const auto best = std::max_element(peers.begin(), peers.end(), [](const auto &a, const auto &b) { return a.second < b.second; });

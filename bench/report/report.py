@@ -9,9 +9,9 @@ from pathlib import Path
 import plots
 from run import read_run
 
-STYLE = """body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 1100px; padding: 0 1em; color: #222 }
+STYLE = """body { font: 15px/1.45 sans-serif; margin: 2em auto; max-width: 1280px; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-size: 13px } td, th { padding: .2em .7em; text-align: left; border-bottom: 1px solid #ddd }
-td.number { text-align: right; font-variant-numeric: tabular-nums } .behind { background: #fdecea } svg { max-width: 100%; height: auto }"""
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .behind { background: #fdecea } svg { max-width: 100%; height: auto }"""
 
 
 def table(heading, rows, classes=()):
@@ -38,13 +38,17 @@ def machine_table(machine):
     return table(("what", "value"), rows)
 
 
+def number_text(value):
+    return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+
+
 def size_text(size):
     return f"{size / 1024:.0f} KiB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MiB"
 
 
 def row_cells(row):
     best = row.best_peer()
-    return (row.work, f"{row['value']:.4g} {row['unit']}", f"{row['of_peak']:.3f}" if row.is_timed else "", f"{best[1]:.3f} {best[0]}" if best else "",
+    return (row.work, f"{number_text(row['value'])} {row['unit']}", f"{row['of_peak']:.3f}" if row.is_timed else "", f"{best[1]:.3f} {best[0]}" if best else "",
             f"{row['of_peak'] / best[1]:.2f} ×" if best else "", f"{row['speed_up']:.2f} ×" if row["speed_up"] else "",
             f"{100 * row['spread']:.1f} %" if row.is_timed else "", row["disturbed"] or "", size_text(row["scratch_bytes"]))
 

@@ -21,12 +21,6 @@ namespace {
 constexpr std::chrono::seconds compile_patience{60};
 constexpr double timing_patience = 30; // seconds; and many times what the default schedule took, once that is known
 
-fs::path own_folder() {
-  std::string name = (fs::temp_directory_path() / "attune_tune_XXXXXX").string();
-  if (!mkdtemp(name.data())) throw std::runtime_error(fmt::format("cannot make a folder like {}; TMPDIR names another place", name));
-  return name;
-}
-
 bool is_decode(length_bucket b) { return b == length_bucket::decode_short || b == length_bucket::decode_long; }
 
 /// Calls whose lengths divide no tile: one more than each number of the schedule, and small ones.
@@ -77,9 +71,20 @@ double ratio_of(const std::vector<double> &first, const std::vector<double> &oth
 }
 } // namespace
 
+temporary_folder::temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "attune_tune_XXXXXX").string();
+  if (!mkdtemp(name.data())) throw std::runtime_error(fmt::format("cannot make a folder like {}; TMPDIR names another place", name));
+  path_ = name;
+}
+
+temporary_folder::~temporary_folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
 process_measurer::process_measurer(const operator_description &spec, const reference_operator &reference, const target_info &target,
                                    const std::vector<tuned_calls> &calls, int threads)
-    : spec_(spec), reference_(reference), target_(target), threads_(threads), folder_(own_folder()), halide_runtime_(folder_ / "halide_runtime.o"),
+    : spec_(spec), reference_(reference), target_(target), threads_(threads), halide_runtime_(folder_ / "halide_runtime.o"),
       weights_(std::make_shared<check_weights>(spec.n, 1)) {
   const std::vector<int> &cores = bench::usable_cores();
   if (static_cast<int>(cores.size()) < threads) throw std::runtime_error(fmt::format("--threads is {}, but this process may use {} CPUs", threads, cores.size()));
@@ -102,13 +107,6 @@ void process_measurer::prepare() {
     defaults.push_back(c.default_point);
   }
   compile_all(defaults);
-}
-
-process_measurer::~process_measurer() {
-  compiling_.clear(); // ends the processes
-  timing_.reset();
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 process_measurer::job process_measurer::compile(const schedule_point &point, const std::vector<int> &cores) {

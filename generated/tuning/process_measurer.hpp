@@ -15,11 +15,22 @@ struct tuned_calls {
   int batch = 1, queries = 0, keys = 0;
 };
 
+/// A folder for temporary files, gone with its owner.
+class temporary_folder {
+public:
+  temporary_folder(); ///< throws std::runtime_error if there can be none
+  ~temporary_folder();
+  temporary_folder(const temporary_folder &) = delete;
+  std::filesystem::path operator/(const std::string &name) const { return path_ / name; }
+
+private:
+  std::filesystem::path path_;
+};
+
 class process_measurer final : public measurer {
 public:
   /// The description and the reference must outlive it. Throws std::runtime_error where the machine has too few CPUs.
   process_measurer(const operator_description &, const reference_operator &, const target_info &, const std::vector<tuned_calls> &, int threads);
-  ~process_measurer() override;
   process_measurer(const process_measurer &) = delete;
 
   /// Fills the tensors and compiles the default schedule of each bucket. Throws std::runtime_error if that fails.
@@ -64,7 +75,8 @@ private:
   const reference_operator &reference_;
   const target_info &target_;
   int threads_;
-  std::filesystem::path folder_, halide_runtime_;
+  temporary_folder folder_; ///< outlives the processes below
+  std::filesystem::path halide_runtime_;
   std::vector<int> timing_cores_, compiling_cores_;
   bool shares_cores_;
   std::shared_ptr<check_weights> weights_;

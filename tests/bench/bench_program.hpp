@@ -13,8 +13,8 @@ struct bench_outcome {
   std::string text; ///< standard output and error
 };
 
-inline bench_outcome run_bench(const std::string &arguments) {
-  const std::string command = std::string(ATTUNE_TOOL) + " bench " + arguments + " 2>&1";
+inline bench_outcome run_bench(const std::string &arguments, const std::string &tool = ATTUNE_TOOL) {
+  const std::string command = tool + " bench " + arguments + " 2>&1";
   FILE *const pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("popen failed");
   bench_outcome outcome;

@@ -101,6 +101,16 @@ TEST_CASE("What cannot be meant is refused, and nothing is written") {
   }
 }
 
+TEST_CASE("Without its program beside it, the tool says what to build") {
+  const std::filesystem::path folder = std::filesystem::path(FOLDER) / "tool_alone";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(ATTUNE_TOOL, folder / "attune", std::filesystem::copy_options::overwrite_existing);
+  const bench_outcome outcome = run_bench("--list", (folder / "attune").string());
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.text.find("tool_alone/attune_bench, and it could not be started: No such file or directory. Build the target attune_bench.") != std::string::npos);
+}
+
 TEST_CASE("An interruption leaves the complete rows") {
   const auto file = new_file("interrupted.json");
   const std::string path = file.string(); // written after the first of three rows; the third takes many times as long

@@ -1,120 +1,118 @@
-// The CPU families compute the same operator, at their default points and at others: just-in-time, on AVX2, against the scalar
-// reference. (The emitted kernels that other tests run all have the default family's default point.)
-#include "catch2/catch.hpp"
-#include "dsl/reference/reference.hpp"
-#include "schedules/cpu_blocked.hpp"
-#include "schedules/family.hpp"
-#include "small_operator.hpp"
-#include <random>
+// The CPU families compute the same operator, at their default points and at others: on every target, against the scalar reference.
+// (The emitted kernels that other tests run all have the points that are chosen when nobody pins one.)
+#include "tests/support/pinned_kernel.hpp"
+
+using namespace attune;
 
 namespace {
-using namespace attune;
-using parameters = std::vector<std::pair<std::string, int>>;
 
-const target_info &avx2 = info_of(target_id::avx2);
+// ---- what is computed: shapes that fit no vector and no tile, for any element
+template <auto E> struct plain {
+  static constexpr auto spec = attention(heads<3>, head_dim<5>, value_dim<40>, element<E>, returns<lse>);
+};
+template <auto E> struct grouped {
+  static constexpr auto spec = attention(heads<2>, kv_heads<1>, head_dim<24>, value_dim<40>, element<E>, returns<lse>);
+};
+template <auto E> struct trimmed {
+  static constexpr auto spec = attention(heads<8>, kv_heads<2>, head_dim<40>, value_dim<24>, element<E>, causal<align::bottom_right>, sliding_window<150>, key_lengths, returns<lse>);
+};
+template <auto E> struct block_diagonal {
+  static constexpr auto spec = attention(heads<2>, kv_heads<1>, head_dim<24>, value_dim<40>, element<E>, [](auto at) { return at.query / 96 == at.key / 96; }, returns<lse>);
+};
+/// Each of eight heads of one key head sees a hundred keys of its own: most blocks are empty for most heads, and all from 800 on.
+template <auto E> struct own_hundreds {
+  static constexpr auto spec = attention(heads<8>, kv_heads<1>, head_dim<64>, element<E>, [](auto at) { return at.key / 100 == at.head; }, returns<lse>);
+};
+template <auto E> struct masked {
+  static constexpr auto spec = attention(heads<4>, kv_heads<2>, head_dim<16>, value_dim<5>, element<E>, boolean<axis::batch, axis::query, axis::key>,
+                                         additive<axis::head, axis::key>, returns<lse>);
+};
 
-/// The default point of a family with some of its parameters replaced.
-schedule_point point_of(const std::string &family, const operator_description &op, const parameters &replaced) {
-  schedule_point p = find_family(family).default_point(op, avx2);
-  for (const auto &[name, value] : replaced) {
-    p.at(name); // throws where there is none
-    for (auto &[key, old] : p.parameters)
-      if (key == name) old = value;
+// ---- how
+/// Queries and keys on both sides of tiles, blocks and chunks; a batch of three, one without keys where there are lengths.
+void check(const artefact_info &kernel, const reference_operator &meaning, int queries, int keys, int number) {
+  const auto order = static_cast<memory_order>(number % 3);
+  check_case how = shape(3, queries, keys, order);
+  how.seed = static_cast<std::uint64_t>(number + 1);
+  check_call call(meaning, how);
+  if (meaning.n.key_lengths) set_lengths(call, {keys, 0, (keys + 1) / 2});
+  const status ended = call.run(kernel, options_under_test());
+  INFO(kernel.variants->kernels->schedule << ": " << how.text() << "; " << ended.message());
+  REQUIRE(ended);
+  CHECK(call.differences(call.reference()) == "");
+}
+
+using lengths = std::vector<std::pair<int, int>>;
+template <class Spec> void check_points(const std::string &family, const std::vector<parameters> &points, const lengths &calls) {
+  const operator_description op = describe<Spec>();
+  std::vector<schedule_point> all;
+  for (const parameters &p : points) all.push_back(point_of(family, op, p));
+  for (const pinned_kernel &kernel : compile_kernels(op, all)) {
+    int number = 0;
+    for (const auto &[queries, keys] : calls) check(kernel->info(), refer<Spec>(), queries, keys, number++);
   }
-  REQUIRE(find_family(family).broken_rule(op, avx2, p) == "");
+}
+
+// Strips of one vector, six to a tile; of two vectors, two to a tile.
+parameters six_strips() {
+  return {{"query_tile", 6 * lanes_under_test()}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 32}, {"dot_unroll", 1}, {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 2}};
+}
+parameters two_strips() {
+  return {{"query_tile", 4 * lanes_under_test()}, {"query_vectors", 2}, {"dot_keys", 4}, {"key_block", 16}, {"row_group", 8}, {"value_vectors", 1}, {"value_unroll", 4}};
+}
+parameters with(parameters p, const std::string &name, int value) {
+  p.emplace_back(name, value);
   return p;
 }
 
-/// An operator compiled at one point, for any extents.
-class compiled {
-public:
-  compiled(const operator_description &description, const schedule_point &point)
-      : op(description), args(op), attention(op, args, operand_source(args), blocking_of(op, avx2, point)) {
-    output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
-    output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
-    schedule_cpu_blocked(attention, output, op, avx2, point);
-    output.compile_jit(target);
-  }
-
-  /// Runs it on N(0,1) and compares. `lengths`: one per batch; used where the operator has key lengths.
-  void check(int queries, int keys, const std::vector<int> &lengths) {
-    INFO(queries << " queries, " << keys << " keys");
-    const auto batches = static_cast<int>(lengths.size());
-    Halide::Buffer<float> q(op.n.head_dim, queries, op.n.heads, batches), k(op.n.head_dim, keys, op.n.kv_heads, batches),
-        v(op.n.value_dim, keys, op.n.kv_heads, batches), got(op.n.value_dim, queries, op.n.heads, batches);
-    Halide::Buffer<int> length_buffer(batches);
-    std::copy(lengths.begin(), lengths.end(), length_buffer.begin());
-    reference_arguments a;
-    a.query = filled(q), a.key = filled(k), a.value = filled(v);
-    a.key_lengths.assign(lengths.begin(), lengths.end());
-    args.query.set(q), args.key.set(k), args.value.set(v);
-    if (op.n.key_lengths) args.key_lengths.set(length_buffer);
-    output.realize(got, target);
-
-    reference_operator meaning;
-    meaning.n = op.n;
-    if (!op.mask_functions.empty()) meaning.mask_functions = {[](const position_index &at, const scalar_reader &) { return at.query / 96 == at.key / 96; }};
-    const reference_answer want = evaluate_reference(meaning, a);
-    double worst = 0;
-    for (std::size_t i = 0; i < want.output.values.size(); ++i) {
-      const double off = std::abs(got.data()[i] - want.output.values[i]);
-      if (!(off <= worst)) worst = off; // keeps a NaN
-    }
-    CHECK(worst <= 2e-6 * want.largest_value);
-  }
-
-private:
-  /// Fills a buffer; the same values for the reference, whose axes lie as the buffer's do.
-  scalar_tensor filled(Halide::Buffer<float> &buffer) {
-    std::normal_distribution<float> normal;
-    for (float &x : buffer) x = normal(random);
-    scalar_tensor t({buffer.dim(3).extent(), buffer.dim(2).extent(), buffer.dim(1).extent(), buffer.dim(0).extent()});
-    std::copy(buffer.begin(), buffer.end(), t.values.begin());
-    return t;
-  }
-
-  const Halide::Target target = Halide::Target(avx2.halide_target).with_feature(Halide::Target::JIT);
-  operator_description op;
-  call_arguments args;
-  blocked_attention attention;
-  Halide::Func output{"output_tensor"};
-  std::mt19937 random{1};
-};
-
-/// Lengths on both sides of tiles, blocks and chunks.
-void check_lengths(const operator_description &op, const schedule_point &point) {
-  INFO(point.text());
-  compiled kernel(op, point);
-  for (const auto &[queries, keys] : {std::pair{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}})
-    kernel.check(queries, keys, {keys, 0, (keys + 1) / 2});
+template <class Spec> void check_blocked() {
+  const lengths calls{{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}};
+  check_points<Spec>("row_tile", {{}, two_strips()}, calls);
+  check_points<Spec>("chunk", {{{"key_chunk", 96}}, with(six_strips(), "key_chunk", 128)}, calls);
 }
 
-operator_description grouped() {
-  operator_description op = small_operator(2, 24);
-  op.n.kv_heads = 1;
-  op.n.value_dim = 40;
-  return op;
+/// heads: that share a key head.
+template <class Spec> void check_decode(int heads) {
+  lengths calls;
+  for (const int keys : {0, 1, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1025}) calls.emplace_back(1 + static_cast<int>(calls.size()) % 8, keys);
+  for (int queries = 1; queries <= 8; ++queries) calls.emplace_back(queries, 77);
+  check_points<Spec>("decode",
+                     {{},
+                      {{"key_chunk", 128}, {"key_block", 16}, {"dot_unroll", 8}, {"value_heads", heads}, {"value_vectors", 1}, {"value_unroll", 4}},
+                      {{"key_chunk", 256}, {"key_block", 64}, {"dot_unroll", 2}, {"value_heads", 1}, {"value_vectors", 8}, {"value_unroll", 2}}},
+                     calls);
 }
+
 } // namespace
 
-TEST_CASE("every CPU family computes the operator, at its default point and at others") {
-  const auto [family, replaced] = GENERATE(values<std::pair<std::string, parameters>>({
-      {"row_tile", {}},
-      {"row_tile", {{"query_tile", 48}, {"key_block", 16}, {"row_group", 4}}},
-      {"row_tile", {{"query_tile", 16}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 8}, {"dot_unroll", 1}, {"row_group", 8}, {"value_vectors", 1}, {"value_unroll", 2}}},
-      {"chunk", {{"key_chunk", 96}}},
-      {"chunk", {{"query_tile", 48}, {"key_chunk", 128}, {"key_block", 32}, {"row_group", 12}, {"value_vectors", 1}, {"value_unroll", 1}}},
-  }));
-  operator_description op = grouped();
-  SECTION("no mask") { check_lengths(op, point_of(family, op, replaced)); }
-  SECTION("causal, window and lengths") {
-    op.n.causal = causal_alignment::bottom_right;
-    op.n.window = {setting::fixed, 150};
-    op.n.key_lengths = true;
-    check_lengths(op, point_of(family, op, replaced));
-  }
-  SECTION("a mask function") {
-    op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.query / 96 == at.key / 96; });
-    check_lengths(op, point_of(family, op, replaced));
-  }
+TEST_CASE("blocked: no mask") {
+  check_blocked<grouped<f32>>();
+  check_blocked<grouped<bf16>>();
+}
+TEST_CASE("blocked: causal, window and lengths") {
+  check_blocked<trimmed<f32>>();
+  check_blocked<trimmed<f16>>();
+  check_blocked<trimmed<bf16>>();
+}
+TEST_CASE("blocked: a mask function") {
+  check_blocked<block_diagonal<f32>>();
+  check_blocked<block_diagonal<bf16>>();
+}
+
+TEST_CASE("decode: no mask, an odd head_dim") {
+  check_decode<plain<f32>>(1);
+  check_decode<plain<bf16>>(1);
+}
+TEST_CASE("decode: causal, window and lengths, four heads to a key head") {
+  check_decode<trimmed<f32>>(4);
+  check_decode<trimmed<f16>>(4);
+  check_decode<trimmed<bf16>>(4);
+}
+TEST_CASE("decode: a mask function that leaves chunks empty, eight heads to a key head") {
+  check_decode<own_hundreds<f32>>(8);
+  check_decode<own_hundreds<bf16>>(8);
+}
+TEST_CASE("decode: mask tensors, an odd value_dim") {
+  check_decode<masked<f32>>(2);
+  check_decode<masked<bf16>>(2);
 }

@@ -26,6 +26,12 @@ std::uint32_t bits_of(float x) {
   return b;
 }
 
+float float_of(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
 /// f over a list of floats, in vectors of 8 as kernels run it.
 template <class Out = float, class F> std::vector<Out> on_each(const std::vector<float> &in, F f) {
   Var x;
@@ -38,21 +44,39 @@ template <class Out = float, class F> std::vector<Out> on_each(const std::vector
 }
 } // namespace
 
-TEST_CASE("2^x for x <= 0") {
+namespace {
+/// Every form of 2^x that weights are computed by: as near to it as it says, 0 far below, NaN whatever its payload.
+template <class Exp2> void check_exp2(Exp2 exp2, double factor, double bound) {
   std::vector<float> x;
   for (int i = 0; i <= 126'000; ++i) x.push_back(-static_cast<float>(i) / 1000);
-  const std::vector<float> y = on_each(x, exp2_nonpositive);
+  const std::vector<float> y = on_each(x, exp2);
   double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(y[i] / std::exp2(static_cast<double>(x[i])) - 1));
-  CHECK(worst < 2e-7);
-  const std::vector<float> edge = on_each({0.0f, -127.0f, -1e30f, -infinity, not_a_number, -not_a_number, -3e38f}, exp2_nonpositive);
-  CHECK(edge[0] == 1.0f);
-  CHECK(bits_of(edge[1]) == 0);
-  CHECK(bits_of(edge[2]) == 0);
-  CHECK(bits_of(edge[3]) == 0);
-  CHECK(std::isnan(edge[4]));
-  CHECK(std::isnan(edge[5]));
-  CHECK(bits_of(edge[6]) == 0);
+  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(y[i] / std::exp2(static_cast<double>(x[i])) / factor - 1));
+  CHECK(worst < bound);
+  for (const float zero : on_each({-127.0f, -1e30f, -infinity, -3e38f, masked_score - no_score}, exp2)) CHECK(bits_of(zero) == 0);
+  for (const float nan : on_each({not_a_number, -not_a_number, float_of(0xffffffff), float_of(0x7fffffff), float_of(0x7f800001), float_of(0xff812345)}, exp2))
+    CHECK((bits_of(nan) & 0x7fffffff) > 0x7f800000);
+}
+} // namespace
+
+TEST_CASE("2^x for x <= 0") {
+  check_exp2(exp2_nonpositive, 1, 2e-7);
+  CHECK(on_each({0.0f}, exp2_nonpositive)[0] == 1.0f);
+}
+
+TEST_CASE("2^x with fast-math") {
+  check_exp2(exp2_nonpositive_fast_math, 1, 2e-7);
+  CHECK(on_each({0.0f}, exp2_nonpositive_fast_math)[0] == 1.0f);
+}
+
+TEST_CASE("2^x before it is cut to bf16: right on the average after the cut") {
+  check_exp2(exp2_nonpositive_before_cut, 1.00282, 1.1e-4);
+  std::vector<float> x;
+  for (int i = 0; i < 100'000; ++i) x.push_back(-static_cast<float>(i) / 10'000);
+  const std::vector<float> y = on_each(x, exp2_nonpositive_before_cut);
+  double mean = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) mean += float_of(bits_of(y[i]) & 0xffff0000) / std::exp2(static_cast<double>(x[i])) / static_cast<double>(x.size());
+  CHECK(std::abs(mean - 1) < 1e-4);
 }
 
 TEST_CASE("tanh keeps its relative accuracy near zero") {
@@ -87,12 +111,7 @@ TEST_CASE("a row is empty by its mask, not by its scores, and NaN is never empty
 
 TEST_CASE("f16 and bf16: every stored value survives, floats round to nearest even") {
   std::vector<float> all;
-  for (std::uint32_t i = 0; i < 65536; ++i) {
-    const std::uint32_t wide = i << 16;
-    float f;
-    std::memcpy(&f, &wide, 4);
-    all.push_back(f);
-  }
+  for (std::uint32_t i = 0; i < 65536; ++i) all.push_back(float_of(i << 16));
   const std::vector<std::uint16_t> bf16 = on_each<std::uint16_t>(all, [](Expr x) { return store_as(x, element_type::bf16); });
   for (std::uint32_t i = 0; i < 65536; ++i)
     if (!std::isnan(all[i])) REQUIRE(bf16[i] == i);
@@ -160,6 +179,39 @@ TEST_CASE("a projection is x W + bias, and packing puts W where it looks") {
     for (int n = 0; n < out; ++n) {
       float sum = bias(n);
       for (int k = 0; k < in; ++k) sum += input(k, r) * weight(n, k);
+      CHECK(got(n, r, 0) == sum);
+    }
+}
+
+TEST_CASE("a projection over pairs of bf16: two features of an output side by side") {
+  constexpr int in = 6, out = 21, lanes = 8, rows = 5;
+  Buffer<float> weight(out, in), bias(24);
+  Buffer<std::uint16_t> input(in, rows);
+  weight.for_each_element([&](int n, int k) { weight(n, k) = static_cast<float>(n - 3 * k); }); // whole numbers below 256: exact as bf16
+  input.for_each_element([&](int k, int r) { input(k, r) = static_cast<std::uint16_t>(bits_of(static_cast<float>(k - 2 * r)) >> 16); });
+  bias.for_each_element([&](int n) { bias(n) = static_cast<float>(n); });
+
+  packing pack(element_type::bf16, {lanes, true});
+  pack.weight.set(weight);
+  Buffer<std::uint16_t> packed = pack.packed.realize({lanes * in, 3}, jit);
+  CHECK(packed(2 * 3 + 1, 0) == bits_of(weight(3, 1)) >> 16);             // row of features 0 and 1: feature 1 of output 3
+  CHECK(packed(2 * lanes + 2 * 3, 1) == bits_of(weight(8 + 3, 2)) >> 16); // row of features 2 and 3: feature 2 of output 11
+  CHECK(packed(2 * 5 + 1, 2) == 0);                                       // past the last output feature
+
+  operator_description op = small_operator(1, 4);
+  op.n.source = source_kind::projection;
+  op.n.model_dim = in;
+  op.n.element = element_type::bf16;
+  call_arguments args(op);
+  projection p("y", in, out, {lanes, true}, element_type::bf16, args.query_matrix);
+  p.of([&](Expr feature, Expr row, Expr) { return input(feature, row); });
+  args.query_matrix.panels.set(packed);
+  args.query_matrix.bias.set(bias);
+  Buffer<float> got = p.accumulated.realize({out, rows, 1}, jit);
+  for (int r = 0; r < rows; ++r)
+    for (int n = 0; n < out; ++n) {
+      float sum = bias(n);
+      for (int k = 0; k < in; ++k) sum += static_cast<float>(k - 2 * r) * weight(n, k);
       CHECK(got(n, r, 0) == sum);
     }
 }

@@ -47,6 +47,41 @@ TEST_CASE("an illegal point is refused with the two numbers") {
   CHECK_THAT(broken_rule(op, *find_target("opencl"), any_length, p), Contains("chunk is for CPUs"));
 }
 
+TEST_CASE("an illegal point of decode is refused with the two numbers") {
+  operator_description op = small_operator(8, 64);
+  op.n.kv_heads = 2;
+  const target_info &avx2 = *find_target("avx2");
+  constexpr length_bucket decode = length_bucket::decode_long;
+  const schedule_point p = find_family("decode").default_point(op, avx2);
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_chunk", 1000)), Contains("key_block (32) must divide key_chunk (1000)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_block", 4)), Contains("the lanes of a vector (8) must divide key_block (4)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "dot_unroll", 3)), Contains("dot_unroll (3) must divide the lanes of a vector (8)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_heads", 8)), Contains("value_heads (8) must divide the heads that share a key head (4)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_unroll", 0)), Contains("value_unroll (0) must divide key_block"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(with(p, "value_heads", 4), "value_vectors", 8)), Contains("32 accumulators"));
+}
+
+TEST_CASE("decode is for few queries of other tokens than the keys") {
+  operator_description op = small_operator(4, 64);
+  const target_info &avx2 = *find_target("avx2");
+  const schedule_family &decode = find_family("decode");
+  for (const length_bucket bucket : {length_bucket::decode_short, length_bucket::decode_long}) CHECK(decode.why_not(op, avx2, bucket) == "");
+  for (const length_bucket bucket : {length_bucket::prefill_short, length_bucket::prefill_long}) CHECK_THAT(decode.why_not(op, avx2, bucket), Contains("few queries"));
+  op.n.same_extents = true;
+  CHECK_THAT(decode.why_not(op, avx2, length_bucket::decode_long), Contains("come from the same tokens"));
+}
+
+TEST_CASE("what multiplies pairs of bf16 takes keys by twos") {
+  operator_description op = small_operator(4, 64);
+  op.n.element = element_type::bf16;
+  const target_info &pairs = *find_target("avx512_bf16"), &f32 = *find_target("avx512");
+  const schedule_point p = with(find_family("chunk").default_point(op, pairs), "value_unroll", 1);
+  CHECK_THAT(broken_rule(op, pairs, any_length, p), Contains("a pair of bf16 (2) must divide value_unroll (1)"));
+  CHECK(broken_rule(op, f32, any_length, p) == "");
+  op.n.masked_values = masked_value_policy::anything; // takes keys one by one
+  CHECK(broken_rule(op, pairs, any_length, p) == "");
+}
+
 TEST_CASE("a family that does not exist is refused with the names that do") {
   CHECK_THROWS_WITH(find_family("flash"), Contains("chunk, row_tile, gpu_running"));
 }

@@ -1,19 +1,25 @@
 // The tile classifier at work: the tiles that run are counted as they run, and compared with arithmetic on the mask.
 #include "catch2/catch.hpp"
 #include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_decode.hpp"
 #include "schedules/family.hpp"
 #include "small_operator.hpp"
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 
 namespace {
 using namespace attune;
 
-// Which vectors of scores were read to be stored: a tile that is skipped reads none.
+const target_info &target = *find_target("avx2");
+
+// Loads that were traced, each with its coordinates: the vectors of scores that were read to be stored (a tile that is skipped reads
+// none), or the keys whose features were read.
 using coordinates = std::vector<std::int32_t>;
 std::mutex seen_by_threads;
 std::set<coordinates> full_vectors, masked_vectors;
+std::map<std::string, std::set<int>> keys_read; ///< from `key` and `value`
 
 int note_score(Halide::JITUserContext *, const halide_trace_event_t *event) {
   if (event->event != halide_trace_load) return 0;
@@ -23,21 +29,19 @@ int note_score(Halide::JITUserContext *, const halide_trace_event_t *event) {
   return 0;
 }
 
-struct tiles {
-  long full, masked;
-};
+/// Coordinates of a vector lie lane by lane for each axis; the key is the second axis of `key` and `value`.
+int note_key(Halide::JITUserContext *, const halide_trace_event_t *event) {
+  if (event->event != halide_trace_load) return 0;
+  const std::lock_guard lock(seen_by_threads);
+  const int lanes = event->type.lanes;
+  keys_read[event->func].insert(event->coordinates + lanes, event->coordinates + 2 * lanes);
+  return 0;
+}
 
-/// Runs the operator on zeros and counts the register tiles of scores that ran: query_vectors x 8 queries by dot_keys keys.
-tiles run(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths) {
-  const target_info &target = *find_target("avx2");
-  call_arguments args(op);
-  blocked_attention attention(op, args, operand_source(args), blocking_of(op, target, point));
-  Halide::Func output("output_tensor");
-  output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
-  output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
-  schedule_cpu_blocked(attention, output, op, target, point);
-  for (blocked_attention::score_pass &pass : attention.score_passes) pass.dot.trace_loads();
+using trace_hook = int (*)(Halide::JITUserContext *, const halide_trace_event_t *);
 
+/// Runs a pipeline on zeros. `output` is its laid out result, with axes (d, q, h, b).
+void realize(Halide::Func output, call_arguments &args, const operator_description &op, int queries, int keys, const std::vector<int> &lengths, trace_hook note) {
   const auto batches = static_cast<int>(lengths.size());
   Halide::Buffer<float> q(op.n.head_dim, queries, op.n.heads, batches), k(op.n.head_dim, keys, op.n.kv_heads, batches),
       v(op.n.value_dim, keys, op.n.kv_heads, batches), out(op.n.value_dim, queries, op.n.heads, batches);
@@ -46,38 +50,97 @@ tiles run(const operator_description &op, const schedule_point &point, int queri
   Halide::Buffer<int> length_buffer(batches);
   for (int b = 0; b < batches; ++b) length_buffer(b) = lengths[b];
   if (op.n.key_lengths) args.key_lengths.set(length_buffer);
-  output.jit_handlers().custom_trace = note_score;
-  full_vectors.clear(), masked_vectors.clear();
+  output.jit_handlers().custom_trace = note;
   output.realize(out, Halide::Target(target.halide_target).with_feature(Halide::Target::JIT));
+}
+
+struct tiles {
+  long full, masked;
+};
+
+/// Counts the register tiles of scores that ran: a strip of queries by dot_keys keys.
+tiles run(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths) {
+  call_arguments args(op);
+  blocked_attention attention(op, args, operand_source(args), blocking_of(op, target, point));
+  Halide::Func output("output_tensor");
+  output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
+  output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
+  schedule_cpu_blocked(attention, output, op, target, point);
+  for (blocked_attention::score_pass &pass : attention.score_passes) pass.dot.trace_loads();
+  full_vectors.clear(), masked_vectors.clear();
+  realize(output, args, op, queries, keys, lengths, note_score);
   const long vectors = point.at("query_vectors") * point.at("dot_keys");
   return {static_cast<long>(full_vectors.size()) / vectors, static_cast<long>(masked_vectors.size()) / vectors};
 }
 
-/// What must run: a block of query_tile queries by key_block keys runs if some pair of it is allowed, and unmasked if all are.
+/// What must run: a block of a strip's queries by key_block keys runs if some pair of it is allowed, and unmasked if all are.
 tiles expected(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths,
                const std::function<bool(int query, int key)> &allowed) {
   const blocking cut = blocking_of(op, target, point);
   tiles t{0, 0};
   for (const int length : lengths)
-    for (int q0 = 0; q0 < queries; q0 += cut.query_tile)
+    for (int q0 = 0; q0 < queries; q0 += cut.strip)
       for (int k0 = 0; k0 < keys; k0 += cut.key_block) {
         bool any = false, all = k0 + cut.key_block <= length;
-        for (int q = q0; q < std::min(q0 + cut.query_tile, queries); ++q)
+        for (int q = q0; q < std::min(q0 + cut.strip, queries); ++q)
           for (int k = k0; k < std::min(k0 + cut.key_block, length); ++k) (allowed(q, k) ? any : all) = allowed(q, k);
         if (any) (all ? t.full : t.masked)++;
       }
-  const int per_block = cut.query_tile / (point.at("query_vectors") * 8) * (cut.key_block / cut.dot_keys);
+  const int per_block = cut.key_block / cut.dot_keys;
   return {t.full * per_block * op.n.heads, t.masked * per_block * op.n.heads};
 }
 
-schedule_point default_point(const operator_description &op) { return find_family("chunk").default_point(op, *find_target("avx2")); }
+schedule_point default_point(const operator_description &op) { return find_family("chunk").default_point(op, target); }
 
-void check(const operator_description &op, int queries, int keys, const std::vector<int> &lengths, const std::function<bool(int, int)> &allowed) {
-  const schedule_point point = default_point(op);
+/// Six strips of one vector to a tile.
+schedule_point with_strips(const operator_description &op) {
+  schedule_point p{"chunk", {{"query_tile", 48}, {"key_chunk", 128}, {"key_block", 8}, {"query_vectors", 1}, {"dot_keys", 8}, {"dot_unroll", 1},
+                             {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 1}}, "pinned"};
+  REQUIRE(find_family("chunk").broken_rule(op, target, p) == "");
+  return p;
+}
+
+void check_at(const schedule_point &point, const operator_description &op, int queries, int keys, const std::vector<int> &lengths,
+              const std::function<bool(int, int)> &allowed) {
   const tiles got = run(op, point, queries, keys, lengths), want = expected(op, point, queries, keys, lengths, allowed);
   INFO(point.text() << ", " << queries << " queries, " << keys << " keys");
   CHECK(got.full == want.full);
   CHECK(got.masked == want.masked);
+}
+void check(const operator_description &op, int queries, int keys, const std::vector<int> &lengths, const std::function<bool(int, int)> &allowed) {
+  check_at(default_point(op), op, queries, keys, lengths, allowed);
+}
+
+/// Decodes on zeros and returns, of `key` or `value`, which keys were read.
+std::set<int> keys_that_decode_reads(const char *tensor, const operator_description &op, int queries, int keys, int length) {
+  const schedule_point point{"decode", {{"key_chunk", 128}, {"key_block", 16}, {"dot_unroll", 1}, {"value_heads", 1}, {"value_vectors", 1}, {"value_unroll", 1}}, "pinned"};
+  REQUIRE(find_family("decode").broken_rule(op, target, point) == "");
+  call_arguments args(op);
+  decode_attention attention(op, args, operand_source(args), decode_blocking_of(op, target, point));
+  Halide::Func output("output_tensor");
+  output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
+  output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
+  schedule_cpu_decode(attention, output, op, target, point);
+  args.key.trace_loads(), args.value.trace_loads();
+  keys_read.clear();
+  realize(output, args, op, queries, keys, {length}, note_key);
+  for (const auto &[name, read] : keys_read)
+    if (name.rfind(tensor, 0) == 0) return read;
+  return {};
+}
+
+/// Decoding reads a block of 16 keys, as far as there are keys, if some pair of it is allowed, and no other.
+void check_decode(const operator_description &op, int queries, int keys, int length, const std::function<bool(int query, int key)> &allowed) {
+  std::set<int> want;
+  for (int block = 0; block < length; block += 16) {
+    bool any = false;
+    for (int k = block; k < std::min(block + 16, length); ++k)
+      for (int q = 0; q < queries; ++q) any = any || allowed(q, k);
+    for (int k = block; k < std::min(block + 16, length) && any; ++k) want.insert(k);
+  }
+  INFO(queries << " queries, " << keys << " keys");
+  CHECK(keys_that_decode_reads("key", op, queries, keys, length) == want);
+  CHECK(keys_that_decode_reads("value", op, queries, keys, length) == want);
 }
 } // namespace
 
@@ -137,5 +200,41 @@ TEST_CASE("a user's mask function skips empty blocks and leaves full ones unmask
     op.n.key_lengths = true;
     op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.query - at.key < 200; });
     check(op, 300, 500, {500, 333}, [](int q, int k) { return k <= q + 200 && q - k < 200; });
+  }
+}
+
+TEST_CASE("each strip of a tile is trimmed for itself") {
+  operator_description op = small_operator(1, 16);
+  SECTION("causal and a window") {
+    op.n.causal = causal_alignment::bottom_right;
+    const auto causal = [](int q, int k) { return k <= q + 100; };
+    check_at(with_strips(op), op, 96, 196, {196}, causal);
+    op.n.window = {setting::fixed, 60};
+    check_at(with_strips(op), op, 96, 196, {196}, [&](int q, int k) { return causal(q, k) && q + 100 - k <= 60; });
+  }
+  SECTION("a mask function") {
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.query / 8 == at.key / 8; });
+    check_at(with_strips(op), op, 144, 144, {144}, [](int q, int k) { return q / 8 == k / 8; });
+  }
+}
+
+TEST_CASE("decoding reads the blocks of keys that its mask leaves, and no other") {
+  operator_description op = small_operator(4, 16);
+  op.n.kv_heads = 1;
+  SECTION("no mask") {
+    for (const int keys : {1, 15, 16, 17, 300}) check_decode(op, 2, keys, keys, [](int, int) { return true; });
+  }
+  SECTION("a window") {
+    op.n.causal = causal_alignment::bottom_right;
+    op.n.window = {setting::fixed, 100};
+    check_decode(op, 3, 1000, 1000, [](int q, int k) { return k <= q + 997 && q + 997 - k <= 100; });
+  }
+  SECTION("a length") {
+    op.n.key_lengths = true;
+    for (const int length : {0, 1, 128, 200}) check_decode(op, 1, 400, length, [](int, int) { return true; });
+  }
+  SECTION("a mask function: what any head of the group sees") {
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key / 50 == 2 * at.head; });
+    check_decode(op, 2, 600, 600, [](int, int k) { return k / 50 % 2 == 0 && k < 400; });
   }
 }

@@ -2,6 +2,7 @@
 #define CATCH_CONFIG_RUNNER
 #include "tests/support/target_under_test.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/library.hpp"
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,7 +22,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (const attune::target_report &r : attune::machine_targets())
-    if (r.target == target->id && !r.in_build) {
+    if (r.target == target->id && !r.in_build && !attune::artefacts().empty()) { // a program without emitted kernels compiles its own
       std::fprintf(stderr, "%s is not in this build\n", target->name);
       return 1;
     } else if (r.target == target->id && !r.runs_here) {

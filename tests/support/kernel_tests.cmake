@@ -1,6 +1,7 @@
 # Tests of emitted libraries: what a library holds, as C++, and one ctest test for each spec and target.
 set(ATTUNE_TEST_SUPPORT ${CMAKE_CURRENT_LIST_DIR})
 set(ATTUNE_NOT_RUN 77) # exit status of a test whose target cannot run here
+set(ATTUNE_TEST_TARGETS avx2 avx512 avx512_bf16 CACHE STRING "x86 targets that the tests' own specs are emitted for and every test runs on")
 
 # The spec structs that headers define in one namespace: a struct with a body. Input tags are empty.
 function(attune_specs_in result namespace)
@@ -83,6 +84,16 @@ function(attune_add_target_program name)
   target_include_directories(${name} PRIVATE ${ATTUNE_TESTED})
   target_link_libraries(${name} PRIVATE attune_check ${arg_LIBRARIES})
   attune_warnings(${name})
+endfunction()
+
+# attune_add_pinned_program(<name> SOURCES <file>...): the same for tests that compile kernels themselves, at schedules that they pin.
+function(attune_add_pinned_program name)
+  if(NOT TARGET attune_pinned_kernels)
+    add_library(attune_pinned_kernels STATIC ${ATTUNE_TEST_SUPPORT}/pinned_kernel.cpp)
+    target_link_libraries(attune_pinned_kernels PUBLIC attune_tuning)
+    attune_warnings(attune_pinned_kernels)
+  endif()
+  attune_add_target_program(${name} ${ARGN} LIBRARIES attune_pinned_kernels)
 endfunction()
 
 # attune_test_on_targets(<program> LABELS <label>... TARGETS <target>... [COMMAND <program>...]): one test for each target,
