@@ -92,15 +92,16 @@ template <class Spec, target_id T, int Kernel = 0> int run(void **argv) {
   return 0;
 }
 
-/// Packs as the pipeline does: lane, feature in, panel. Zero behind the last feature.
+constexpr int lanes = 8;
+
+/// Packs without pairs: in each panel a row of lanes for each feature in. Zero behind the last feature out.
 template <class Spec> int pack(void **argv) {
   const halide_buffer_t &from = buffer_at(argv, 1), &to = buffer_at(argv, 2);
-  const recorded_buffer target = copy_of(to);
   if (const int code = failure_code) return code;
-  each_element(target, [&](const std::vector<int> &index, std::int64_t offset) {
-    const int out = index[2] * to.dim[0].extent + index[0];
+  each_element(copy_of(to), [&](const std::vector<int> &index, std::int64_t offset) {
+    const int place = index.at(0), panel = index.at(1), in = place / lanes, out = panel * lanes + place % lanes;
     const float x = out < from.dim[0].extent
-                        ? reinterpret_cast<const float *>(from.host)[std::int64_t{out} * from.dim[0].stride + std::int64_t{index[1]} * from.dim[1].stride]
+                        ? reinterpret_cast<const float *>(from.host)[std::int64_t{out} * from.dim[0].stride + std::int64_t{in} * from.dim[1].stride]
                         : 0.0f;
     if (to.type.bits == 32) reinterpret_cast<float *>(to.host)[offset] = x;
     else reinterpret_cast<std::uint16_t *>(to.host)[offset] = bf16_t(x).bits;
@@ -108,7 +109,6 @@ template <class Spec> int pack(void **argv) {
   return 0;
 }
 
-constexpr int lanes = 8;
 template <class Spec, target_id T> constexpr artefact_kernel one_kernel[] = {{INT_MAX, INT_MAX, run<Spec, T>, "by hand"}};
 template <class Spec> constexpr artefact_variant own_variants[] = {
     {target_id::avx2, one_kernel<Spec, target_id::avx2>, 1, is_projected(artefact<Spec>::n) ? pack<Spec> : nullptr, lanes},
