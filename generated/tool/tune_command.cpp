@@ -2,12 +2,14 @@
 #include "bench/interrupt.hpp"
 #include "generated/table_options.hpp"
 #include "generated/tool/commands.hpp"
+#include "generated/tool/table.hpp"
 #include "generated/tool/tuning_job.hpp"
 #include "runtime/cpu_name.hpp"
 #include "runtime/dispatch.hpp"
 #include "schedules/build.hpp"
 #include "schedules/schedule_tables.hpp"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <memory>
 #include <stdexcept>
@@ -37,7 +39,8 @@ double seconds_of(const std::string &text) {
   }
   const std::string unit = end <= text.size() ? text.substr(end) : "?";
   const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (factor == 0 || !(number > 0)) throw std::runtime_error(fmt::format("--time is \"{}\", expected seconds, minutes or hours, as 90s, 3m or 1h", text));
+  if (!(factor * number > 0) || !std::isfinite(number))
+    throw std::runtime_error(fmt::format("--time is \"{}\", expected seconds, minutes or hours, as 90s, 3m or 1h", text));
   return number * factor;
 }
 
@@ -67,7 +70,7 @@ std::vector<tuned_calls> calls_of(const request &r, const numbers &n) {
     if (n.same_extents && r.queries != r.keys) throw std::runtime_error(fmt::format("this spec has as many queries as keys, but --queries is {} and --keys {}", r.queries, r.keys));
     const length_bucket bucket = bucket_of(n, r.queries, r.keys);
     if (!r.buckets.empty() && r.buckets != std::vector<std::string>{name_of(bucket)})
-      throw std::runtime_error(fmt::format("{} queries and {} keys are {}, but --bucket says {}", r.queries, r.keys, name_of(bucket), r.buckets.front()));
+      throw std::runtime_error(fmt::format("{} queries and {} keys are {}, but --bucket says {}", r.queries, r.keys, name_of(bucket), joined(r.buckets, ", ")));
     return {{bucket, r.batch, r.queries, r.keys}};
   }
   std::vector<tuned_calls> calls;
@@ -76,19 +79,22 @@ std::vector<tuned_calls> calls_of(const request &r, const numbers &n) {
       calls.push_back(usual_calls(b));
       calls.back().batch = r.batch;
     }
-  if (calls.size() < std::max<std::size_t>(1, r.buckets.size())) throw std::runtime_error("this spec has no decode buckets: its queries and keys are of the same tokens");
+  for (const std::string &asked : r.buckets)
+    if (std::none_of(calls.begin(), calls.end(), [&](const tuned_calls &c) { return name_of(c.bucket) == asked; }))
+      throw std::runtime_error(fmt::format("this spec has no decode buckets, but --bucket says {}: its queries and keys are of the same tokens, or it is a layer", asked));
   return calls;
 }
 
 void run(const request &r) {
-  r.tables.use();
+  table_options where = r.tables;
+  if (where.tables.empty()) where.tables = "attune_tables";
+  where.use();
   const stock_spec &spec = find_stock_spec(r.spec);
   const operator_description description = spec.describe();
   const target_info &target = target_to_tune(r.target, description);
-  const fs::path tables = r.tables.tables.empty() ? fs::path("attune_tables") : r.tables.tables;
-  const fs::path log = r.log.empty() ? tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
+  const fs::path log = r.log.empty() ? where.tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
   bench::catch_interrupts();
-  const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), tables, log, tables_in_use().cpu, r.afresh, r.once});
+  const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), where.tables, log, tables_in_use().cpu, r.afresh, r.once});
   if (end == tuning_end::nothing_to_do) fmt::print("{} for {}: tuned already, as {} says\n", spec.name, target.name, log.string());
   if (end == tuning_end::interrupted) throw CLI::RuntimeError(130);
 }

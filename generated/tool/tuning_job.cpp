@@ -106,6 +106,8 @@ public:
     }
     show(outcomes);
     record(outcomes);
+    for (const outcome &o : outcomes) // last: whoever finds these lines need not tune again (--once)
+      for (const trial &t : o.compared) log_.append({o.search->key, t, true});
     return tuning_end::recorded;
   }
 
@@ -140,9 +142,7 @@ private:
     if (recorded_[i]) add(*recorded_[i]);
     for (std::size_t k = 0; k < std::min(finalists, search.ranking().size()); ++k)
       if (search.ranking()[k].ratio >= close * search.best()->ratio) add(search.ranking()[k].point);
-    outcome o{&searches_[i], measurer_.race(searches_[i].key.bucket, points, race_share * order_.seconds)};
-    for (const trial &t : o.compared) log_.append({searches_[i].key, t, true});
-    return o;
+    return {&searches_[i], measurer_.race(searches_[i].key.bucket, points, race_share * order_.seconds)};
   }
 
   /// The fastest by median. The default is kept where nothing is clearly faster.
