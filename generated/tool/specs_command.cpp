@@ -1,4 +1,5 @@
 // attune specs: the stock specs with their shapes, masks, targets and hashes.
+#include "generated/table_options.hpp"
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
@@ -99,6 +100,7 @@ page is the output of `attune specs --markdown`.
 )";
 
 void print_json() {
+  table_options{}.use(); // as an emission on this machine does
   auto all = nlohmann::ordered_json::array();
   for (const stock_spec &s : stock_specs()) all.push_back(json_of(s));
   fmt::print("{}\n", all.dump(2));
