@@ -58,7 +58,11 @@ child_process::child_process(const std::function<int()> &body, std::filesystem::
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  if (process_ > 0) return;
+  if (process_ > 0) {
+    setpgid(process_, process_); // here and there, whichever comes first
+    return;
+  }
+  setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   std::signal(SIGINT, SIG_IGN);
@@ -75,7 +79,7 @@ child_process::child_process(child_process &&other) noexcept
 
 child_process::~child_process() {
   if (process_ < 0) return;
-  kill(process_, SIGKILL);
+  kill(-process_, SIGKILL);
   waitpid(process_, nullptr, 0);
 }
 
@@ -93,7 +97,7 @@ std::optional<process_end> child_process::poll() {
     return end_of(status);
   }
   if (clock::now() < deadline_) return std::nullopt;
-  kill(process_, SIGKILL);
+  kill(-process_, SIGKILL);
   waitpid(process_, nullptr, 0);
   process_ = -1;
   return process_end{process_end::timeout, "took too long and was ended"};

@@ -15,7 +15,8 @@ struct process_end {
   std::string what; ///< unless done: the last line that it printed, or the signal
 };
 
-/// A fork of this process. It ignores Ctrl-C, which is for the parent to handle, and dies with the parent.
+/// A fork of this process, in a process group of its own: signals to the parent's group are for the parent to handle, and what it
+/// starts (a linker) is ended with it. It ignores Ctrl-C and dies with the parent.
 class child_process {
 public:
   /// Runs `body` on these CPUs; it has failed if it returns anything but 0 or throws. What it prints goes to `output`.

@@ -2,9 +2,12 @@
 #include "generated/tuning/child_process.hpp"
 #include "tests/codegen/emission/folder.hpp"
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <poll.h>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -44,17 +47,27 @@ TEST_CASE("work that hangs is ended") {
   CHECK(e.how == process_end::timeout);
 }
 
-TEST_CASE("a process ends with its owner, and Ctrl-C does not reach it") {
+TEST_CASE("a process and what it started end with their owner, and Ctrl-C does not reach them") {
   const own_folder folder;
   const auto file = folder.path / "alive";
+  int ends[2]; // closed at the writing end once both processes have ended
+  REQUIRE(pipe(ends) == 0);
   {
     child_process process([&] {
       std::raise(SIGINT);
+      if (fork() == 0) return pause();
       std::fclose(std::fopen(file.c_str(), "w"));
       return pause();
     }, folder.path / "said.txt", {0}, std::chrono::seconds(60));
+    close(ends[1]);
     while (!std::filesystem::exists(file) && !process.poll()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     CHECK(std::filesystem::exists(file));
   }
-  CHECK(end_of([] { return 0; }).how == process_end::done); // nothing is left to wait for
+  errno = 0;
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD); // nothing is left to wait for
+  pollfd closed{ends[0], POLLIN, 0};
+  CHECK(poll(&closed, 1, 60000) == 1);
+  CHECK((closed.revents & POLLHUP) != 0);
+  close(ends[0]);
 }
