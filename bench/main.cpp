@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <regex>
 
 namespace attune::bench {
@@ -128,9 +129,16 @@ private:
   int registered_ = 0, begun_ = 0, failures_ = 0;
 };
 
+/// Said at once, not after the first row.
+void require_writable(const fs::path &json) {
+  const unfinished_file tried(fs::absolute(json));
+  if (fs::is_directory(json) || !std::ofstream(tried.path())) throw std::runtime_error(fmt::format("--json {}: no file can be written there", json.string()));
+}
+
 int run(request r) {
   const std::vector<work> works = chosen_works(r);
   if (r.list) return list(works);
+  if (!r.json.empty()) require_writable(r.json);
   r.peers.patience = std::chrono::seconds(r.patience);
   catch_interrupts();
   session s(r);

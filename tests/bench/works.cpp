@@ -101,6 +101,14 @@ TEST_CASE("What cannot be meant is refused, and nothing is written") {
   }
 }
 
+TEST_CASE("A file that cannot be written is refused before anything is timed") {
+  const bench_outcome outcome = run_bench("--filter '^prefill/f32/avx2/12x64/512$' --peers none --json " + std::string(FOLDER));
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.text.find("no file can be written there") != std::string::npos);
+  CHECK(outcome.text.find("[1/") == std::string::npos);
+}
+
 TEST_CASE("Without its program beside it, the tool says what to build") {
   const std::filesystem::path folder = std::filesystem::path(FOLDER) / "tool_alone";
   std::filesystem::create_directories(folder);
