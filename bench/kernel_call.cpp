@@ -11,7 +11,7 @@
 namespace attune::bench {
 namespace {
 
-constexpr std::size_t cold_bytes = std::size_t{256} << 20; ///< all copies of key and value together: 8 times the largest cache of common machines
+constexpr std::size_t cold_bytes = std::size_t{256} << 20; ///< all copies of key and value together: 8 times a last-level cache of 32 MiB
 
 std::int64_t count_of(const std::vector<std::int64_t> &extents) {
   std::int64_t n = 1;

@@ -71,7 +71,7 @@ __attribute__((target("avx512f,avx512bf16"))) double dot_bf16() {
   return 4.0 * 16 * rounds * chains / seconds_since(start) / 1e9;
 }
 
-constexpr std::size_t stream_bytes = std::size_t{64} << 20; // two of them: four times the last cache of the largest x86 core complexes
+constexpr std::size_t stream_bytes = std::size_t{64} << 20; // two of them: four times a last-level cache of 32 MiB, which Zen's core complexes have
 
 /// Reads both streams once, a line of each in turn; `ahead` bytes of software prefetch, or none.
 template <int ahead> __attribute__((target("avx2"))) double read_streams(const char *first, const char *second) {

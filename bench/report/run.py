@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 OURS = "attune"
 
@@ -38,8 +39,7 @@ class Row:
         return "/".join(parts[:-1])
 
     def seconds(self, who):
-        samples = sorted(self["seconds"][who])
-        return samples[len(samples) // 2]
+        return median(self["seconds"][who])
 
     def best_peer(self):
         """(name, part of the peak), or None."""
