@@ -90,8 +90,11 @@ def main():
     folder = Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f".report.{os.getpid()}.html"
-    unfinished.write_text(page(run), encoding="utf-8")
-    unfinished.replace(folder / "report.html")
+    try:
+        unfinished.write_text(page(run), encoding="utf-8")
+        unfinished.replace(folder / "report.html")
+    finally:
+        unfinished.unlink(missing_ok=True)
     print(folder / "report.html")
 
 
