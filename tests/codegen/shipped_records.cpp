@@ -49,7 +49,7 @@ std::vector<check_case> cases_of(const numbers &n, const schedule_point &point, 
   const int few = std::min(limits.queries, 5);
   std::set<std::pair<int, int>> calls;
   const auto add = [&](int queries, int keys) {
-    constexpr double longest = 3e8;
+    constexpr double longest = 1e8;
     if (n.same_extents) queries = keys;
     if (limits.hold(queries, keys) && work_of(n, queries, keys) < longest) calls.emplace(queries, keys);
   };
