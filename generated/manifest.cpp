@@ -53,7 +53,7 @@ void write(const manifest &m, const std::filesystem::path &file) {
   write_if_different(file, j.dump(2) + "\n");
 }
 
-std::optional<manifest> read_manifest(const std::filesystem::path &file) {
+std::optional<manifest> read_manifest(const std::filesystem::path &file) try {
   const json j = json::parse(text_of(file), nullptr, /*allow_exceptions=*/false);
   if (!j.is_object() || j.value("schema", 0) != manifest::schema) return std::nullopt;
   manifest m;
@@ -78,6 +78,8 @@ std::optional<manifest> read_manifest(const std::filesystem::path &file) {
   m.llvm_version = j.at("versions").at("llvm");
   m.generator = j.at("versions").at("generator");
   return m;
+} catch (const json::exception &) { // a member is missing or of another kind
+  return std::nullopt;
 }
 
 } // namespace attune

@@ -157,6 +157,9 @@ status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
     if (status s = match_weights(a, *c.weights, forced); !s) return s;
   const chosen_variant chosen = choose_variant(a, forced);
   if (!chosen.variant) return chosen.why;
+  if (c.weights && c.weights->lanes != chosen.variant->panel_lanes)
+    return failure(error_code::wrong_weights, "%s: these weights were packed in panels of %d features, and this library reads panels of %d. Pack them with the library that runs.", a.spec,
+                   c.weights->lanes, chosen.variant->panel_lanes);
   if (c.batch == 0 || c.query == 0) return {};
   if (c.key == 0) {
     fill_without_keys(a, c);

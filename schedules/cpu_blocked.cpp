@@ -1,17 +1,10 @@
 #include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_vectors.hpp"
 
 namespace attune {
 using namespace Halide;
 
 namespace {
-/// Vector lanes for an axis of this extent: the widest power of two that divides it, at most the target's.
-int lanes_for(int extent, int widest) {
-  int lanes = widest;
-  while (extent % lanes != 0) lanes /= 2;
-  return lanes;
-}
-int f32_lanes(const target_info &t) { return t.vector_bytes / 4; }
-
 struct lane_plan {
   int query;       ///< vectors of queries
   int head_dim;    ///< vectors of features where they are copied
@@ -34,7 +27,9 @@ blocking blocking_of(const operator_description &op, const target_info &target, 
 
 bool multiplies_pairs(const operator_description &op, const target_info &target) {
   // `anything` selects the products of masked values, which stand two in an instruction here.
-  return target.dot_bf16 && op.n.element == element_type::bf16 && op.n.head_dim % 2 == 0 && op.n.masked_values == masked_value_policy::finite;
+  // The instruction takes at least four lanes: of features of a value, and of pairs of features of a key (decode).
+  return target.dot_bf16 && op.n.element == element_type::bf16 && op.n.head_dim % 8 == 0 && op.n.value_dim % 4 == 0 &&
+         op.n.masked_values == masked_value_policy::finite;
 }
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
@@ -77,22 +72,16 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
 }
 
 std::string cpu_blocked_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
-  const auto divides = [](const char *small, int small_value, const char *large, int large_value) -> std::string {
-    if (small_value > 0 && large_value % small_value == 0) return "";
-    return std::string(small) + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + ")";
-  };
-  const auto fits = [&](const char *what, int accumulators) -> std::string {
-    if (accumulators < target.vector_registers) return "";
-    return std::string(what) + " needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " + std::to_string(target.vector_registers) +
-           " vector registers in all";
-  };
+  for (const auto &[name, value] : p.parameters)
+    if (const std::string broken = positive(name, value); !broken.empty()) return broken;
   const blocking cut = blocking_of(op, target, p);
   for (const std::string &broken :
        {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", cut.strip, "query_tile", cut.query_tile),
         divides("row_group", cut.row_group, "query_vectors x lanes", cut.strip), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
-        cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
-        fits("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys), fits("row_group x value_vectors", cut.row_group * p.at("value_vectors"))})
+        p.family == "chunk" ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
+        fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
+        fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
   return "";
 }

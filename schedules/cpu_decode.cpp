@@ -1,19 +1,10 @@
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_vectors.hpp"
+#include <algorithm>
 
 namespace attune {
 using namespace Halide;
-
-namespace {
-int f32_lanes(const target_info &t) { return t.vector_bytes / 4; }
-
-/// The widest vector that divides an extent.
-int lanes_for(int extent, int widest) {
-  int lanes = widest;
-  while (extent % lanes != 0) lanes /= 2;
-  return lanes;
-}
-} // namespace
 
 std::string cpu_decode_why_not(const operator_description &op, length_bucket bucket) {
   if (!has_decode(op.n)) return "decode is for calls with few queries, and the queries and keys of this spec come from the same tokens or are projected";
@@ -49,35 +40,32 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
 }
 
 std::string cpu_decode_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
-  const auto divides = [&](const std::string &small, int small_value, const std::string &large, int large_value) -> std::string {
-    if (small_value > 0 && large_value % small_value == 0) return "";
-    return small + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + ")";
-  };
+  for (const auto &[name, value] : p.parameters)
+    if (const std::string broken = positive(name, value); !broken.empty()) return broken;
   const decode_blocking cut = decode_blocking_of(op, target, p);
-  const int accumulators = p.at("value_heads") * p.at("value_vectors");
   for (const std::string &broken :
        {divides("key_block", cut.key_block, "key_chunk", cut.key_chunk), divides("the lanes of a vector", cut.dot_keys, "key_block", cut.key_block),
         divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector", cut.dot_keys),
         divides("value_heads", p.at("value_heads"), "the heads that share a key head", op.n.heads / op.n.kv_heads),
-        divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block)})
+        divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block),
+        fits_registers("value_heads x value_vectors", p.at("value_heads") * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
-  if (accumulators >= target.vector_registers)
-    return "value_heads x value_vectors needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " +
-           std::to_string(target.vector_registers) + " vector registers in all";
   return "";
 }
 
 namespace {
+/// Heads that share a key head and are computed together: as many as leave registers for their sums.
+int heads_together(int group) { return group % 4 == 0 ? 4 : group % 3 == 0 ? 3 : group % 2 == 0 ? 2 : 1; }
+
 void schedule_scores(decode_attention &a, const schedule_point &point, const Var &at) {
-  Var ko("ko"), ki("ki");
-  const int lanes = a.cut.lanes, keys = a.cut.dot_keys, unroll = point.at("dot_unroll");
+  Var ko("ko"), ki("ki"), go("go"), gi("gi");
+  const int lanes = a.cut.lanes, keys = a.cut.dot_keys, unroll = point.at("dot_unroll"), heads = heads_together(a.group);
   a.scores.compute_at(a.partial, at).bound_extent(a.u, keys).bound_extent(a.k, a.cut.key_chunk / keys).bound_extent(a.g, a.group);
-  a.scores.update(0).reorder(a.u, a.g, a.unscored_keys.x).vectorize(a.u, keys).unroll(a.g);
-  a.scores.update(1).reorder(a.u, a.g, a.score_keys.x, a.score_keys.y).vectorize(a.u, keys).unroll(a.g);
-  a.dot.compute_at(a.scores, a.score_keys.x).reorder_storage(a.k, a.g, a.n, a.c, a.h, a.b).bound_extent(a.k, keys).bound_extent(a.g, a.group)
-      .vectorize(a.k, keys).unroll(a.g);
-  a.dot.update().split(a.k, ko, ki, unroll).reorder(a.lanes.x, ki, a.g, ko).atomic().vectorize(a.lanes.x).vectorize(ki).unroll(a.g);
-  a.lane_sums.compute_at(a.dot, ko).bound_extent(a.u, lanes).bound_extent(a.g, a.group).bound_extent(a.k, unroll).vectorize(a.u, lanes).unroll(a.g).unroll(a.k);
+  a.scores.update(0).reorder(a.u, a.g, a.unscored_keys.x).vectorize(a.u, keys);
+  a.scores.update(1).reorder(a.u, a.g, a.score_keys.x, a.score_keys.y).vectorize(a.u, keys);
+  a.dot.compute_at(a.scores, a.score_keys.x).reorder_storage(a.k, a.g, a.n, a.c, a.h, a.b).bound_extent(a.k, keys).bound_extent(a.g, a.group).vectorize(a.k, keys);
+  a.dot.update().split(a.k, ko, ki, unroll).split(a.g, go, gi, heads).reorder(a.lanes.x, ki, gi, go, ko).atomic().vectorize(a.lanes.x).vectorize(ki).unroll(gi);
+  a.lane_sums.compute_at(a.dot, go).bound_extent(a.u, lanes).bound_extent(a.g, heads).bound_extent(a.k, unroll).vectorize(a.u, lanes).unroll(a.g).unroll(a.k);
   if (a.cut.bf16_pairs)
     a.lane_sums.update().reorder(a.features.x, a.u, a.g, a.features.y, a.k).atomic().vectorize(a.features.x).vectorize(a.u, lanes).unroll(a.g)
         .unroll(a.features.y).unroll(a.k);
@@ -86,8 +74,8 @@ void schedule_scores(decode_attention &a, const schedule_point &point, const Var
 
 /// Maximum and total of a chunk: lane by lane, then once across the lanes.
 void schedule_row(Func by_lane, Func row, const RDom &keys, const RDom &lanes, decode_attention &a, const Var &at) {
-  by_lane.compute_at(a.partial, at).bound_extent(a.u, a.cut.dot_keys).bound_extent(a.g, a.group).vectorize(a.u, a.cut.dot_keys).unroll(a.g);
-  by_lane.update().reorder(a.u, a.g, keys.x).vectorize(a.u, a.cut.dot_keys).unroll(a.g);
+  by_lane.compute_at(a.partial, at).bound_extent(a.u, a.cut.dot_keys).bound_extent(a.g, a.group).vectorize(a.u, a.cut.dot_keys);
+  by_lane.update().reorder(a.u, a.g, keys.x).vectorize(a.u, a.cut.dot_keys);
   row.compute_at(a.partial, at).bound_extent(a.g, a.group);
   row.update().reorder(lanes.x, a.g).atomic().vectorize(lanes.x);
 }
@@ -97,8 +85,7 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
   const int lanes = a.cut.value_lanes, extent = op.n.value_dim / a.cut.halves;
   int tile = lanes * std::max(1, point.at("value_vectors") / a.cut.halves);
   while (extent % tile != 0) tile -= lanes;
-  a.group_sum.compute_at(a.partial, at).bound(a.e, 0, a.cut.halves).bound_extent(a.g, a.group).bound_extent(a.d, extent).vectorize(a.d, lanes).unroll(a.d).unroll(a.e)
-      .unroll(a.g);
+  a.group_sum.compute_at(a.partial, at).bound(a.e, 0, a.cut.halves).bound_extent(a.g, a.group).bound_extent(a.d, extent).vectorize(a.d, lanes).unroll(a.d).unroll(a.e);
   a.group_sum.update().split(a.d, dd, di, tile).split(a.g, go, gi, point.at("value_heads")).reorder(di, a.e, gi, a.sum_keys.x, go, dd, a.sum_keys.y)
       .vectorize(di, lanes).unroll(di).unroll(a.e).unroll(gi).unroll(a.sum_keys.x, point.at("value_unroll"));
 }

@@ -5,12 +5,15 @@
 #include "schedules/cpu_blocked.hpp"
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_projection.hpp"
+#include "schedules/cpu_vectors.hpp"
 #include <map>
 
 namespace attune {
 using namespace Halide;
 
 namespace {
+
+constexpr int rows_of_task = 16; ///< where rows are only copied or converted
 
 blocking cut_of(const blocked_attention *, const operator_description &op, const target_info &target, const schedule_point &point) {
   return blocking_of(op, target, point);
@@ -70,7 +73,8 @@ private:
       rows = Func(name);
       Var feature, row, batch;
       rows(feature, row, batch) = load_f32(stored(feature, row, batch), op.n.element);
-      rows.compute_root().vectorize(feature, target.vector_bytes / 4, TailStrategy::GuardWithIf);
+      Var ro("ro"), ri("ri");
+      rows.compute_root().vectorize(feature, f32_lanes(target), TailStrategy::GuardWithIf).split(row, ro, ri, rows_of_task, TailStrategy::GuardWithIf).parallel(ro);
     }
     p.of_f32([&](const Expr &feature, const Expr &row, const Expr &batch) { return rows(feature, row, batch); });
   }
@@ -124,7 +128,9 @@ private:
       return attended_value(feature % op.n.value_dim, clamp(r, 0, args.query_count - 1), feature / op.n.value_dim, batch);
     };
     gathered(p.n, p.r, p.b) = rows(p.n, p.r, p.b); // heads side by side in each row
-    gathered.compute_root();
+    Var head("head"), feature_in_head("feature_in_head"), ro("ro"), ri("ri");
+    gathered.compute_root().bound(p.n, 0, op.n.heads * op.n.value_dim).split(p.n, head, feature_in_head, op.n.value_dim)
+        .split(p.r, ro, ri, rows_of_task, TailStrategy::GuardWithIf).vectorize(feature_in_head, lanes_for(op.n.value_dim, f32_lanes(target))).parallel(ro);
     project_from(p, "attended_f32", [&](const Expr &feature, const Expr &r, const Expr &batch) { return gathered(feature, r, batch); });
     schedule_projection(p, projection_place::output, target, point);
     p.result.output_buffer().dim(0).set_extent(op.n.output_dim);
@@ -143,9 +149,9 @@ private:
   void return_weights() {
     const int first = op.n.returns_lse ? 2 : 1;
     attention_weights w(op, args, source, stored("row_maxima", first), stored("row_totals", first + 1));
-    w.result.parallel(w.q).vectorize(w.k, target.vector_bytes / 4, TailStrategy::GuardWithIf);
-    w.dot.compute_at(w.result, w.q).vectorize(w.k, target.vector_bytes / 4);
-    w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, target.vector_bytes / 4);
+    w.result.parallel(w.q).vectorize(w.k, f32_lanes(target), TailStrategy::GuardWithIf);
+    w.dot.compute_at(w.result, w.q).vectorize(w.k, f32_lanes(target));
+    w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, f32_lanes(target));
     outputs.push_back(w.result);
   }
 };

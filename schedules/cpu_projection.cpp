@@ -1,4 +1,5 @@
 #include "schedules/cpu_projection.hpp"
+#include "schedules/cpu_vectors.hpp"
 
 namespace attune {
 using namespace Halide;
@@ -18,14 +19,13 @@ int panel_vectors(const target_info &target) { return target.vector_registers >=
 } // namespace
 
 std::string cpu_projection_broken_rule(const target_info &target, const schedule_point &p) {
-  const int accumulators = panel_vectors(target) * p.at("panel_rows");
-  if (p.at("panel_rows") > 0 && p.at("panel_unroll") > 0 && accumulators < target.vector_registers) return "";
-  return "panel_rows needs " + std::to_string(accumulators) + " accumulators (" + std::to_string(panel_vectors(target)) + " a row), and " + target.name + " has " +
-         std::to_string(target.vector_registers) + " vector registers in all";
+  for (const char *name : {"panel_rows", "panel_unroll"})
+    if (const std::string broken = positive(name, p.at(name)); !broken.empty()) return broken;
+  return fits_registers("panel_rows x vectors of a panel", panel_vectors(target) * p.at("panel_rows"), target);
 }
 
 panel_layout panels_of(element_type element, int features_in, const target_info &target) {
-  return {panel_vectors(target) * target.vector_bytes / 4, target.dot_bf16 && element == element_type::bf16 && features_in % 2 == 0};
+  return {panel_vectors(target) * f32_lanes(target), target.dot_bf16 && element == element_type::bf16 && features_in % 2 == 0};
 }
 
 panel_layout panels_of(const operator_description &op, const target_info &target) {
@@ -37,7 +37,7 @@ panel_layout panels_of(const operator_description &op, const target_info &target
 }
 
 void schedule_projection(projection &p, projection_place place, const target_info &target, const schedule_point &point) {
-  const int vector = target.vector_bytes / 4, rows = point.at("panel_rows");
+  const int vector = f32_lanes(target), rows = point.at("panel_rows");
   Var panel("panel"), lane("lane"), ro("ro"), ri("ri"), task("task");
   const bool whole_panels = place == projection_place::inner || p.features_out % p.layout.lanes == 0;
   if (place == projection_place::inner) p.result.compute_root();

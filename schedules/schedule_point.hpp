@@ -8,9 +8,9 @@
 namespace attune {
 
 struct schedule_point {
-  std::string family;                                      ///< "chunk", "row_tile", "gpu_running"
+  std::string family;                                      ///< "decode", "chunk", "row_tile", "gpu_running"
   std::vector<std::pair<std::string, int>> parameters;     ///< in the family's own order
-  std::string origin;                                      ///< "default", "table <file>", "tuned <date>", "pinned"
+  std::string origin;                                      ///< "default", "table <target>/<cpu>", "pinned"
 
   int at(const std::string &name) const {
     for (const auto &[key, value] : parameters)

@@ -1,5 +1,5 @@
-// Attention for few queries as a Halide pipeline for CPUs: each key and value is read once, in order, and used for all the query
-// heads that share it. Keys are split into chunks, which cores take apart from each other, and merged by their maxima.
+// Attention for few queries as a Halide pipeline for CPUs: keys and values are read in order, once for all the query heads that
+// share them; for the second query and the next, a chunk of them comes from cache. Keys are split into chunks, which cores take apart from each other, and merged by their maxima.
 //
 //   query_rows   scaled queries of the heads that share a key head (or, over pairs of bf16, the queries as stored)
 //   lane_sums    query . key, features in the vector lanes
