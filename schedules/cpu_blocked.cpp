@@ -32,6 +32,15 @@ bool multiplies_pairs(const operator_description &op, const target_info &target)
          op.n.masked_values == masked_value_policy::finite;
 }
 
+namespace {
+/// Bytes that a task keeps of the chunks' weighted sums, against so many keys that it counts. A call's scratch stays below 8 MiB on
+/// each thread; the rest of it is one chunk's scores and weights.
+constexpr int many_keys = 131'072, most_bytes = 6 << 20;
+std::int64_t bytes_of_sums(const operator_description &op, int query_tile, int key_chunk) {
+  return std::int64_t{(many_keys + key_chunk - 1) / key_chunk} * query_tile * op.n.value_dim * 4;
+}
+} // namespace
+
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
   std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96, 128}},
                                       {"key_block", "keys per entry of the tile map, and unit of the trimmed loops", {4, 8, 12, 16, 24, 32, 64}},
@@ -41,7 +50,7 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
                                       {"row_group", "query rows in one register tile of the weighted sum", {4, 6, 8, 12}},
                                       {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4}},
                                       {"value_unroll", "keys that the weighted sum takes at a time", {1, 2, 4}}};
-  if (family == "chunk") all.insert(all.begin() + 1, {"key_chunk", "keys per softmax chunk", {96, 128, 256, 480, 512, 768, 1024}});
+  if (family == "chunk") all.insert(all.begin() + 1, {"key_chunk", "keys per softmax chunk", {96, 128, 256, 480, 512, 768, 1024, 2048}});
   for (schedule_parameter &p : all)
     if (p.name == "value_vectors" && op.n.value_dim < 16) p.values = {1};
   return all;
@@ -63,6 +72,7 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
   else // NEON: 24 accumulators in the scores, 16 in the weighted sum : the widest that do not spill
     s = {16, 480, 2, 12, 8, 2, 4};
   const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
+  while (bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes) s.key_chunk *= 2;
   schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
   if (family == "chunk") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
   for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
@@ -83,6 +93,10 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
         fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
         fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
+  if (p.family == "chunk")
+    if (const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk); bytes > most_bytes)
+      return "query_tile x value_dim x chunks would take " + std::to_string(bytes >> 10) + " KiB of scratch for " + std::to_string(many_keys) + " keys, and " +
+             std::to_string(most_bytes >> 10) + " KiB is the most: a longer key_chunk takes less";
   return "";
 }
 
