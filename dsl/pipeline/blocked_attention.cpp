@@ -207,7 +207,7 @@ void blocked_attention::define_merge() {
   const Expr of_row = maximum(row, tile, h, b), sum_of_row = total(row, tile, h, b);
   inverse_total(q, t, h, b) = inverse_or_zero(maximum(q, t, h, b), total(q, t, h, b));
   const Expr inverse = inverse_total(row, tile, h, b);
-  output(d, q, h, b) = select(inverse == 0.0f, 0.0f, merged(d, row, tile, h, b) * inverse);
+  output(d, q, h, b) = select(reinterpret<int>(inverse) == 0, 0.0f, merged(d, row, tile, h, b) * inverse); // as bits: to fast-math a NaN equals 0
   lse(q, h, b) = log_sum_exp(of_row, sum_of_row);
   row_maximum(q, h, b) = of_row;
   row_total(q, h, b) = sum_of_row;
