@@ -53,9 +53,9 @@ template <class Spec> void check_points(const std::string &family, const std::ve
   }
 }
 
-// Strips of one vector, six to a tile; of two vectors, two to a tile.
-parameters six_strips() {
-  return {{"query_tile", 6 * lanes_under_test()}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 32}, {"dot_unroll", 1}, {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 2}};
+// Strips of one vector, three to a tile; of two vectors, two to a tile.
+parameters three_strips() {
+  return {{"query_tile", 3 * lanes_under_test()}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 32}, {"dot_unroll", 1}, {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 2}};
 }
 parameters two_strips() {
   return {{"query_tile", 4 * lanes_under_test()}, {"query_vectors", 2}, {"dot_keys", 4}, {"key_block", 16}, {"row_group", 8}, {"value_vectors", 1}, {"value_unroll", 4}};
@@ -66,9 +66,9 @@ parameters with(parameters p, const std::string &name, int value) {
 }
 
 template <class Spec> void check_blocked() {
-  const lengths calls{{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}};
+  const lengths calls{{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}, {50, 1100}};
   check_points<Spec>("row_tile", {{}, two_strips()}, calls);
-  check_points<Spec>("chunk", {{{"key_chunk", 96}}, with(six_strips(), "key_chunk", 128)}, calls);
+  check_points<Spec>("chunk", {{{"key_chunk", 512}}, with(three_strips(), "key_chunk", 256)}, calls);
 }
 
 /// heads: that share a key head.

@@ -45,6 +45,7 @@ TEST_CASE("an illegal point is refused with the two numbers") {
   CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "value_unroll", 3)), Contains("value_unroll (3) must divide dot_keys"));
   CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "key_chunk", 250)), Contains("must divide key_chunk (250)"));
   CHECK_THAT(broken_rule(op, avx2, any_length, with(with(p, "dot_keys", 8), "key_block", 8)), Contains("24 accumulators"));
+  CHECK_THAT(broken_rule(op, avx2, any_length, with(p, "key_chunk", 96)), Contains("8196 KiB of scratch for 131072 keys")); // 1366 chunks of 24 x 64 floats
   CHECK_THAT(broken_rule(op, *find_target("opencl"), any_length, p), Contains("chunk is for CPUs"));
 }
 
@@ -54,7 +55,7 @@ TEST_CASE("an illegal point of decode is refused with the two numbers") {
   const target_info &avx2 = *find_target("avx2");
   constexpr length_bucket decode = length_bucket::decode_long;
   const schedule_point p = find_family("decode").default_point(op, avx2);
-  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_chunk", 1000)), Contains("key_block (32) must divide key_chunk (1000)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_chunk", 1000)), Contains("must divide key_chunk (1000)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_block", 4)), Contains("the lanes of a vector (8) must divide key_block (4)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "dot_unroll", 3)), Contains("dot_unroll (3) must divide the lanes of a vector (8)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_heads", 8)), Contains("value_heads (8) must divide the heads that share a key head (4)"));
@@ -70,6 +71,13 @@ TEST_CASE("decode is for few queries of other tokens than the keys") {
   for (const length_bucket bucket : {length_bucket::prefill_short, length_bucket::prefill_long}) CHECK_THAT(decode.why_not(op, avx2, bucket), Contains("few queries"));
   op.n.same_extents = true;
   CHECK_THAT(decode.why_not(op, avx2, length_bucket::decode_long), Contains("come from the same tokens"));
+}
+
+TEST_CASE("row_tile is for short calls") {
+  const operator_description op = small_operator(4, 64);
+  const target_info &avx2 = *find_target("avx2");
+  CHECK(find_family("row_tile").why_not(op, avx2, length_bucket::prefill_short) == "");
+  CHECK_THAT(find_family("row_tile").why_not(op, avx2, length_bucket::prefill_long), Contains("at most 512 keys"));
 }
 
 TEST_CASE("what multiplies pairs of bf16 takes keys by twos") {

@@ -17,7 +17,7 @@ struct trimmed {
 template <class Spec> std::vector<pinned_kernel> kernels() {
   const operator_description op = describe<Spec>();
   return compile_kernels(op, {point_of("chunk", op), point_of("row_tile", op),
-                              point_of("chunk", op, {{"query_tile", 64}, {"key_chunk", 128}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 16}, {"row_group", 4}})});
+                              point_of("chunk", op, {{"query_tile", 32}, {"key_chunk", 256}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 16}, {"row_group", 4}})});
 }
 
 } // namespace
