@@ -54,6 +54,13 @@ void blocked_attention::define_operands(const attention_source &source) {
   full_value_rows(d, k, c, t, h, b) = f32(source.value(d, promised, h / group, b));
 }
 
+key_limits blocked_attention::limits_of_rows(const Expr &first_row, int count) const {
+  const Expr first = first_query() + first_row, last = args.query_count - 1;
+  key_limits l = limits_of(op, args, min(first, last), min(first + (count - 1), last), b);
+  l.end = select(first > last, 0, l.end); // rows past the last query have no keys
+  return l;
+}
+
 void blocked_attention::add_score_pass(const std::string &name, bool is_masked, Expr begin, Expr end, int wanted_class) {
   const std::string prefix = name + "_scores";
   score_pass pass{Func(name + "_dot"), RDom(0, op.n.head_dim, name + "_features"),
@@ -83,7 +90,7 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
 
 void blocked_attention::define_rows() {
   has_tile_map = !is_affine(op);
-  const key_limits limits = limits_of(op, args, first_of_strip(), last_of_strip(), b);
+  const key_limits limits = limits_of_rows(s * cut.strip, cut.strip);
   const Expr first = limits.begin / cut.key_block, last = ceiling_div(limits.end, cut.key_block);
   const Expr first_full = clamp(ceiling_div(limits.full_begin, cut.key_block), first, max(first, last));
   const Expr last_full = clamp(limits.full_end / cut.key_block, first_full, max(first_full, last));
@@ -107,7 +114,7 @@ RDom blocked_attention::used_blocks(const char *name, int parts) {
   if (has_tile_map) {
     r.where(r.y < select(tile_map(r.z, s, c, t, h, b) != static_cast<int>(empty_tile), cut.key_block / cut.dot_keys, 0));
   } else {
-    const key_limits limits = limits_of(op, args, first_of_strip(), last_of_strip(), b);
+    const key_limits limits = limits_of_rows(s * cut.strip, cut.strip);
     const Expr first_block = c * (chunk_keys / cut.key_block);
     r.where(r.z >= limits.begin / cut.key_block - first_block);
     r.where(r.z < ceiling_div(limits.end, cut.key_block) - first_block);
@@ -154,9 +161,7 @@ void blocked_attention::define_sum() {
       add_sum_pass(keys, keys.z * cut.key_block + keys.y * unroll + keys.x, value_rows);
     }
   } else {
-    const Expr first_row = t * cut.query_tile + g * cut.row_group;
-    const Expr last_row = min(first_row + (cut.row_group - 1), args.query_count - 1);
-    const key_limits limits = limits_of(op, args, first_row, last_row, b);
+    const key_limits limits = limits_of_rows(g * cut.row_group, cut.row_group);
     const Expr first = limits.begin / unroll, last = ceiling_div(limits.end, unroll);
     const Expr chunk_begin = c * (chunk_keys / unroll);
     const Expr last_whole = stages_rows() ? last : min(last, key_count_of(op, args, b) / unroll);

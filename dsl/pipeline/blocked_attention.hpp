@@ -77,6 +77,8 @@ private:
   /// Of a tile, of a strip of it.
   Halide::Expr first_query() const { return t * cut.query_tile; }
   Halide::Expr last_query() const { return min(first_query() + (cut.query_tile - 1), args.query_count - 1); }
+  /// The keys that `count` rows of a tile need, from row `first_row` of it on.
+  key_limits limits_of_rows(const Halide::Expr &first_row, int count) const;
   Halide::Expr first_of_strip() const { return min(first_query() + s * cut.strip, args.query_count - 1); }
   Halide::Expr last_of_strip() const { return min(first_query() + s * cut.strip + (cut.strip - 1), args.query_count - 1); }
   Halide::Expr strip_of_group() const { return g * cut.row_group / cut.strip; }
