@@ -12,9 +12,10 @@ inline attune::schedule_point with(attune::schedule_point p, const std::string &
   return p;
 }
 
-/// The default of the family chunk, with another query_tile, so that it can be told apart.
+/// The default of the family chunk, with another query_tile, so that it can be told apart, and a chunk that is long enough for
+/// the rule on scratch.
 inline attune::schedule_point chunk_point(const attune::operator_description &op, int query_tile) {
-  return with(attune::find_family("chunk").default_point(op, avx2), "query_tile", query_tile);
+  return with(with(attune::find_family("chunk").default_point(op, avx2), "query_tile", query_tile), "key_chunk", 1024);
 }
 
 /// A record of `op` for long prefills that is `ratio` times as fast as the default.
