@@ -23,17 +23,17 @@ template <class Polynomial> Halide::Expr exp2_by(Halide::Expr x, Polynomial p) {
   const Expr f = strict_float(bounded - (shifted - shift));
   return p(f) * reinterpret<float>(reinterpret<int>(shifted) << 23);
 }
+
+/// 2^f = 1 + f q(f) on [-0.5, 0.5], q of degree 4: a minimax fit of the relative error (Lawson's iteration on 4,001 Chebyshev
+/// points), rounded to f32.
+inline Halide::Expr exp2_of_fraction(const Halide::Expr &f) {
+  const Halide::Expr q = (((1.326472731307149e-3f * f + 9.671512991189957e-3f) * f + 5.550733581185341e-2f) * f + 2.4022242426872253e-1f) * f + 6.931470036506653e-1f;
+  return q * f + 1.0f;
+}
 } // namespace detail
 
 /// 2^x for x <= 0, relative error 1.9e-7 (checked on 100,001 points of [-0.5, 0.5]); exactly 0 from -127 down; NaN stays NaN.
-/// 2^f = 1 + f q(f), q of degree 4: a minimax fit of the relative error (Lawson's iteration on 4,001 Chebyshev points), rounded
-/// to f32.
-inline Halide::Expr exp2_nonpositive(Halide::Expr x) {
-  return detail::exp2_by(std::move(x), [](const Halide::Expr &f) {
-    const Halide::Expr q = (((1.326472731307149e-3f * f + 9.671512991189957e-3f) * f + 5.550733581185341e-2f) * f + 2.4022242426872253e-1f) * f + 6.931470036506653e-1f;
-    return q * f + 1.0f;
-  });
-}
+inline Halide::Expr exp2_nonpositive(Halide::Expr x) { return detail::exp2_by(std::move(x), detail::exp2_of_fraction); }
 
 /// The same for weights that will be cut to bf16 by dropping 16 bits: a fit of degree 3, relative error 1.0e-4, times 1.00282.
 /// Cutting loses 0.282 % on (logarithmic) average over a mantissa's values, so that totals of what was cut are not too small.
@@ -48,8 +48,7 @@ inline Halide::Expr exp2_nonpositive_before_cut(Halide::Expr x) {
 inline Halide::Expr exp2_nonpositive_fast_math(Halide::Expr x) {
   using namespace Halide;
   const Expr bounded = max(x, -127.0f), n = floor(bounded + 0.5f), f = bounded - n;
-  const Expr q = (((1.326472731307149e-3f * f + 9.671512991189957e-3f) * f + 5.550733581185341e-2f) * f + 2.4022242426872253e-1f) * f + 6.931470036506653e-1f;
-  return keep_nan(x, (q * f + 1.0f) * reinterpret<float>((cast<int>(n) + 127) << 23));
+  return keep_nan(x, detail::exp2_of_fraction(f) * reinterpret<float>((cast<int>(n) + 127) << 23));
 }
 
 /// A score where allowed, `masked_score` where not, whatever the score's bits. By integer arithmetic: a select would let
