@@ -15,12 +15,6 @@ namespace {
 
 constexpr int rows_of_task = 16; ///< where rows are only copied or converted
 
-blocking cut_of(const blocked_attention *, const operator_description &op, const target_info &target, const schedule_point &point) {
-  return blocking_of(op, target, point);
-}
-decode_blocking cut_of(const decode_attention *, const operator_description &op, const target_info &target, const schedule_point &point) {
-  return decode_blocking_of(op, target, point);
-}
 void schedule(blocked_attention &a, const Func &result, const operator_description &op, const target_info &target, const schedule_point &point) {
   schedule_cpu_blocked(a, result, op, target, point);
 }
@@ -31,9 +25,9 @@ void schedule(decode_attention &a, const Func &result, const operator_descriptio
 /// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp and weights where they are returned.
 template <class Attention> class cpu_operator {
 public:
-  cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how)
+  cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how, const decltype(Attention::cut) &cut)
       : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(args)),
-        attention(op, args, source, cut_of(static_cast<const Attention *>(nullptr), op, target, point)) {
+        attention(op, args, source, cut) {
     attend();
     if (op.n.output_dim > 0) project_out();
     if (op.n.returns_lse) return_lse();
@@ -185,8 +179,8 @@ schedule_point cpu_family::default_point(const operator_description &op, const t
 }
 
 Module cpu_family::build(const operator_description &op, const target_info &target, const schedule_point &point, const std::string &function_name) const {
-  if (decodes()) return cpu_operator<decode_attention>(op, target, point).compile(function_name);
-  return cpu_operator<blocked_attention>(op, target, point).compile(function_name);
+  if (decodes()) return cpu_operator<decode_attention>(op, target, point, decode_blocking_of(op, target, point)).compile(function_name);
+  return cpu_operator<blocked_attention>(op, target, point, blocking_of(op, target, point)).compile(function_name);
 }
 
 } // namespace attune
