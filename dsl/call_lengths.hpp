@@ -27,6 +27,9 @@ constexpr std::optional<length_bucket> find_length_bucket(std::string_view name)
   return std::nullopt;
 }
 
+constexpr bool is_decode(length_bucket b) { return b == length_bucket::decode_short || b == length_bucket::decode_long; }
+constexpr bool is_short(length_bucket b) { return b == length_bucket::decode_short || b == length_bucket::prefill_short; }
+
 /// A call with at most this many keys is short: scores of a query tile against all of them stay in the first cache levels.
 inline constexpr int short_keys = 512;
 
@@ -59,9 +62,7 @@ struct length_limits {
   constexpr bool hold(long long q, long long k) const { return q <= queries && k <= keys; }
 };
 constexpr length_limits limits_of(const numbers &n, length_bucket b) {
-  const bool decodes = b == length_bucket::decode_short || b == length_bucket::decode_long;
-  const bool is_short = b == length_bucket::decode_short || b == length_bucket::prefill_short;
-  return {decodes ? decode_queries(n) : INT_MAX, is_short ? short_keys : INT_MAX};
+  return {is_decode(b) ? decode_queries(n) : INT_MAX, is_short(b) ? short_keys : INT_MAX};
 }
 
 /// The bucket of a call with `queries` queries and `keys` keys.

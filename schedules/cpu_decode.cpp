@@ -8,8 +8,7 @@ using namespace Halide;
 
 std::string cpu_decode_why_not(const operator_description &op, length_bucket bucket) {
   if (!has_decode(op.n)) return "decode is for calls with few queries, and the queries and keys of this spec come from the same tokens or are projected";
-  const bool decodes = bucket == length_bucket::decode_short || bucket == length_bucket::decode_long;
-  return decodes ? "" : "decode is for calls with few queries";
+  return is_decode(bucket) ? "" : "decode is for calls with few queries";
 }
 
 decode_blocking decode_blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {

@@ -155,8 +155,7 @@ private:
 std::string cpu_family::why_not(const operator_description &op, const target_info &target, length_bucket bucket) const {
   if (target.device != device_kind::cpu) return family + " is for CPUs";
   if (decodes()) return cpu_decode_why_not(op, bucket);
-  const bool is_short = bucket == length_bucket::decode_short || bucket == length_bucket::prefill_short;
-  if (family == "row_tile" && !is_short)
+  if (family == "row_tile" && !is_short(bucket))
     return std::string("row_tile keeps the scores of a tile against all keys at once, and is for calls with at most ").append(std::to_string(short_keys)).append(" keys");
   return "";
 }

@@ -21,8 +21,6 @@ namespace {
 constexpr std::chrono::seconds compile_patience{60};
 constexpr double timing_patience = 30; // seconds; and many times what the default schedule took, once that is known
 
-bool is_decode(length_bucket b) { return b == length_bucket::decode_short || b == length_bucket::decode_long; }
-
 /// Calls whose lengths divide no tile: one more than each number of the schedule, and small ones.
 std::vector<check_case> gate_cases(const numbers &n, const schedule_point &point, bool decodes) {
   std::set<int> lengths{1, 61};
