@@ -23,6 +23,19 @@ template <class P> inline constexpr bool is_storable = true;
 template <element_type E> inline constexpr bool is_storable<property<key::element, E>> =
     E == element_type::f32 || E == element_type::f16 || E == element_type::bf16;
 
+/// How a cache may store keys and values.
+template <class P> inline constexpr bool is_cacheable = true;
+template <element_type E> inline constexpr bool is_cacheable<property<key::kv_element, E>> =
+    is_storable<property<key::element, E>> || E == element_type::int8 || E == element_type::e4m3 || E == element_type::e5m2;
+/// Whether elements of 8 bits and scales stand together: int8 needs a scale, and only 8 bits take one.
+template <class P, class... All> inline constexpr bool has_its_scale = true;
+template <class... All> inline constexpr bool has_its_scale<property<key::kv_element, element_type::int8>, All...> = times<key::kv_scale, All...> > 0;
+template <kv_scaling S, class... All> inline constexpr bool has_its_scale<property<key::kv_scale, S>, All...> =
+    (... || (std::is_same_v<All, property<key::kv_element, element_type::int8>> || std::is_same_v<All, property<key::kv_element, element_type::e4m3>> ||
+             std::is_same_v<All, property<key::kv_element, element_type::e5m2>>));
+template <class P> inline constexpr bool is_page = true;
+template <int N> inline constexpr bool is_page<property<key::paged, N>> = N > 0 && (N & (N - 1)) == 0;
+
 /// A positive whole number, a ratio of two, or left to the call.
 template <auto... V> inline constexpr bool is_positive_factor = false;
 template <int N> inline constexpr bool is_positive_factor<N> = N > 0;
@@ -61,7 +74,7 @@ template <auto E, auto... A> inline constexpr bool is_storable<property<key::add
 /// The names of a call's own tensors and numbers (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
 template <class Tag> constexpr bool is_free_name() {
   for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
-                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "scale", "softcap", "window"})
+                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "scale", "softcap", "window"})
     if (short_name<Tag>::last == taken) return false;
   return true;
 }
@@ -84,6 +97,10 @@ template <class Stage, class Key> inline constexpr bool stage_takes = std::is_sa
 template <class Stage, class Key> inline constexpr bool stage_has = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool at_least_one = std::is_same_v<P, none>;
 template <class P> inline constexpr bool element_is_float = std::is_same_v<P, none>;
+template <class P> inline constexpr bool kv_element_is_known = std::is_same_v<P, none>;
+template <class P> inline constexpr bool scale_beside_8_bits = std::is_same_v<P, none>;
+template <class P> inline constexpr bool page_is_power_of_two = std::is_same_v<P, none>;
+template <class Key, class Other> inline constexpr bool not_beside = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
 template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
 template <class P> inline constexpr bool each_axis_once = std::is_same_v<P, none>;

@@ -67,6 +67,8 @@ template <class Source> constexpr void read_source(numbers &n, Source source) {
   n.projection_bias = has<key::bias>(source);
   n.same_extents = Source::same_extents;
   n.layout = value_of<key::layout>(source, tensor_layout::bhsd);
+  const element_type kv = value_of<key::kv_element>(source, n.element);
+  n.cache = {kv != n.element, kv, value_of<key::kv_scale>(source, kv_scaling::off), value_of<key::paged>(source, 0)};
   if (n.model_dim == 0) return;
   const bool cross = has<key::cross_attention>(source);
   n.source = cross ? source_kind::cross_projection : source_kind::projection;
@@ -75,9 +77,10 @@ template <class Source> constexpr void read_source(numbers &n, Source source) {
 
 template <class Masks> constexpr void read_mask(numbers &n, Masks masks) {
   n.causal = value_of<key::causal>(masks, causal_alignment::off);
-  if (n.same_extents && n.causal != causal_alignment::off) n.causal = causal_alignment::diagonal;
+  if (n.same_extents && n.causal != causal_alignment::off && n.causal != causal_alignment::at_length) n.causal = causal_alignment::diagonal;
   n.window = setting_of(property_of<key::sliding_window>(masks, setting{}), n.head_dim);
-  n.key_lengths = has<key::key_lengths>(masks);
+  if (is_paged(n) && n.causal == causal_alignment::bottom_right) n.causal = causal_alignment::at_length; // pages have no extent but the length
+  n.key_lengths = has<key::key_lengths>(masks) || is_paged(n) || n.causal == causal_alignment::at_length;
 }
 
 /// Everything that the stages say, with defaults filled in. Hana's map finds each stage by its place.

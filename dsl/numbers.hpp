@@ -19,6 +19,14 @@ enum class source_kind {
   cross_projection ///< query from `hidden`, key and value from `context`
 };
 
+/// How keys and values are stored, where they come from a cache.
+struct cache_form {
+  bool own_element = false;                ///< not stored as the query is
+  element_type element = element_type::f32; ///< if own_element
+  kv_scaling scale = kv_scaling::off;      ///< f32 factors of the stored keys and values: tensors key_scale and value_scale
+  int page_size = 0;                       ///< keys of a page; 0: keys lie in one tensor
+};
+
 struct numbers {
   element_type element = element_type::f32;
   source_kind source = source_kind::operands;
@@ -39,8 +47,12 @@ struct numbers {
   tensor_layout layout = tensor_layout::bhsd;
   bool returns_lse = false;           ///< natural log of the sum of exp(score), f32 [batch, head, query]
   bool returns_weights = false;       ///< softmax weights, f32 [batch, head, query, key]
+  cache_form cache;
 };
 
 constexpr bool is_projected(const numbers &n) { return n.source != source_kind::operands; }
+constexpr bool is_paged(const numbers &n) { return n.cache.page_size > 0; }
+/// How key and value are stored.
+constexpr element_type cache_element(const numbers &n) { return n.cache.own_element ? n.cache.element : n.element; }
 
 } // namespace attune

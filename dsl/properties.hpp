@@ -9,6 +9,7 @@ namespace attune {
 namespace key {
 struct heads; struct kv_heads; struct head_dim; struct value_dim; struct model_dim; struct context_dim;
 struct element; struct bias; struct self_attention; struct cross_attention; struct layout;
+struct kv_element; struct kv_scale; struct paged;
 struct scale; struct softcap;
 struct causal; struct sliding_window; struct key_lengths; struct boolean; struct additive;
 struct empty_rows; struct masked_values; struct returns;
@@ -34,6 +35,12 @@ template <int N> inline constexpr property<key::model_dim, N> model_dim{};
 template <int N> inline constexpr property<key::context_dim, N> context_dim{};
 /// How tensors are stored: f32, f16 or bf16. Sums are f32 whatever the storage.
 template <element_type E> inline constexpr property<key::element, E> element{};
+/// How key and value are stored, where that is not as the query is: f32, f16, bf16, int8, e4m3 or e5m2. Default: as `element` says.
+template <element_type E> inline constexpr property<key::kv_element, E> kv_element{};
+/// Stored keys and values are multiplied by f32 scales of the call: per_head, or per_token. int8 needs them, e4m3 and e5m2 may have them.
+template <kv_scaling S> inline constexpr property<key::kv_scale, S> kv_scale{};
+/// Keys and values lie in pages of N keys, a power of two; a table says which pages hold a batch's keys, and key_lengths how many.
+template <int N> inline constexpr property<key::paged, N> paged{};
 /// A projection adds a bias.
 inline constexpr property<key::bias, true> bias{};
 /// Query and key have the same extent in every call.
@@ -60,7 +67,7 @@ template <auto... V> inline constexpr property<key::scale, V...> scale{};
 template <auto... V> inline constexpr property<key::softcap, V...> softcap{};
 
 /// A query attends to its own position and those before it. Where query and key extents can differ it must say which
-/// query and key are aligned: causal<align::bottom_right> or causal<align::top_left>.
+/// query and key are aligned: causal<align::bottom_right>, causal<align::top_left>, or causal<align::at_length>, which brings key_lengths.
 template <align A = align::diagonal> inline constexpr property<key::causal, A> causal{};
 /// With causal: a query attends to its own position and at most w keys before it. A number or runtime.
 template <auto W> inline constexpr property<key::sliding_window, W> sliding_window{};

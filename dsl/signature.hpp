@@ -4,7 +4,7 @@
 //   operands    query, key, value, output
 //   projection  hidden, [context,] weights, output
 //   then lse, attention weights (if returned), the spec's own inputs in the order written (user inputs, boolean and
-//   additive masks), key_lengths, and the run-time numbers scale, softcap, window.
+//   additive masks), key_scale, value_scale, page_table, key_lengths, and the run-time numbers scale, softcap, window.
 #pragma once
 #include "dsl/numbers.hpp"
 
@@ -12,11 +12,11 @@ namespace attune {
 
 inline constexpr int dynamic_extent = -1; ///< known only at the call
 inline constexpr int maximum_rank = 6;
-inline constexpr int maximum_tensors = 16;
+inline constexpr int maximum_tensors = 20;
 inline constexpr int maximum_numbers = 3;
 
 /// What a tensor is for. `packed_weights` is opaque: it has no axes here, and is made by pack_weights.
-enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths };
+enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table };
 
 struct axis_extent {
   axis_name axis = axis_name::none;
@@ -64,6 +64,7 @@ constexpr int extent_of(const numbers &n, axis_name a) {
     case axis_name::kv_head: return n.kv_heads;
     case axis_name::head_dim: return n.head_dim;
     case axis_name::value_dim: return n.value_dim;
+    case axis_name::slot: return n.cache.page_size;
     default: return dynamic_extent;
   }
 }
@@ -76,13 +77,29 @@ constexpr tensor_shape shape(const char *name, tensor_role role, element_type e,
 constexpr axis_extent axis_of(const numbers &n, axis_name a) { return {a, extent_of(n, a)}; }
 } // namespace detail
 
+/// A stored key or value: [batch, kv_head, key, dim], or in pages [page, kv_head, slot, dim].
+constexpr tensor_shape kv_shape(const numbers &n, const char *name, tensor_role role, axis_name dim) {
+  using detail::axis_of;
+  const bool paged = is_paged(n);
+  return detail::shape(name, role, cache_element(n), false, 4, axis_of(n, paged ? axis_name::page : axis_name::batch), axis_of(n, axis_name::kv_head),
+                       axis_of(n, paged ? axis_name::slot : axis_name::key), axis_of(n, dim));
+}
+/// Its scale: [kv_head], or the axes of the stored tensor but for the last.
+constexpr tensor_shape kv_scale_shape(const numbers &n, const char *name, tensor_role role) {
+  tensor_shape s = kv_shape(n, name, role, axis_name::none);
+  s.element = element_type::f32, s.innermost_contiguous = false, s.rank = 3;
+  s.axes[3] = {};
+  if (n.cache.scale == kv_scaling::per_head) s.rank = 1, s.axes[0] = s.axes[1], s.axes[1] = s.axes[2] = {};
+  return s;
+}
+
 /// The signature of a spec with these numbers and these declared inputs.
 constexpr signature signature_of(const numbers &n, const input_declaration *inputs, int input_count) {
   using detail::axis_of, detail::shape;
   signature s{};
   const auto add = [&s](tensor_shape t) { s.tensors[s.tensor_count++] = t; };
   const axis_extent batch = axis_of(n, axis_name::batch), query = axis_of(n, axis_name::query), key = axis_of(n, axis_name::key);
-  const axis_extent head = axis_of(n, axis_name::head), kv_head = axis_of(n, axis_name::kv_head);
+  const axis_extent head = axis_of(n, axis_name::head);
   const axis_extent head_dim = axis_of(n, axis_name::head_dim), value_dim = axis_of(n, axis_name::value_dim);
   if (is_projected(n)) {
     add(shape("hidden", tensor_role::hidden, n.element, false, 3, batch, query, {axis_name::model_dim, n.model_dim}));
@@ -91,8 +108,8 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
     add({"weights", tensor_role::packed_weights, n.element, false, false, 0, {}});
   } else {
     add(shape("query", tensor_role::query, n.element, false, 4, batch, head, query, head_dim));
-    add(shape("key", tensor_role::key, n.element, false, 4, batch, kv_head, key, head_dim));
-    add(shape("value", tensor_role::value, n.element, false, 4, batch, kv_head, key, value_dim));
+    add(kv_shape(n, "key", tensor_role::key, axis_name::head_dim));
+    add(kv_shape(n, "value", tensor_role::value, axis_name::value_dim));
   }
   if (n.output_dim > 0) add(shape("output", tensor_role::output, n.element, true, 3, batch, query, {axis_name::model_dim, n.output_dim}));
   else add(shape("output", tensor_role::output, n.element, true, 4, batch, head, query, value_dim));
@@ -103,6 +120,11 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
     for (int a = 0; a < inputs[i].rank; ++a) t.axes[a] = axis_of(n, inputs[i].axes[a]);
     add(t);
   }
+  if (n.cache.scale != kv_scaling::off) {
+    add(kv_scale_shape(n, "key_scale", tensor_role::key_scale));
+    add(kv_scale_shape(n, "value_scale", tensor_role::value_scale));
+  }
+  if (is_paged(n)) add({"page_table", tensor_role::page_table, element_type::i32, false, false, 2, {batch, {axis_name::sequence_page, dynamic_extent}}});
   if (n.key_lengths) add({"key_lengths", tensor_role::key_lengths, element_type::i32, false, false, 1, {batch}});
   if (n.scale.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::scale;
   if (n.softcap.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::softcap;

@@ -55,6 +55,13 @@ template <class Tag, class... P> struct stage_check {
   };
   template <class X> struct no_count : std::bool_constant<!is_count<X>> {};
   template <class X> struct no_storage : std::bool_constant<!is_storable<X>> {};
+  template <class X> struct no_cache : std::bool_constant<!is_cacheable<X>> {};
+  template <class X> struct no_scale : std::bool_constant<!has_its_scale<X, P...>> {};
+  template <class X> struct no_page : std::bool_constant<!is_page<X>> {};
+  template <class X> struct is_clash {
+    using other = typename clashes_with<typename key_of<X>::type>::type;
+    static constexpr bool value = !std::is_same_v<other, none> && times<other, P...> > 0;
+  };
   template <class X> struct no_factor : std::bool_constant<!is_factor<X>> {};
   template <class X> struct no_window : std::bool_constant<!is_window<X>> {};
   template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
@@ -70,6 +77,11 @@ template <class Tag, class... P> struct stage_check {
   using absent = unless<first_culprit<stranger, repeated, misplaced>, decltype(absent_of(typename Tag::needs{}))>;
   using count = typename first<no_count, P...>::type;
   using storage = typename first<no_storage, P...>::type;
+  using cache = typename first<no_cache, P...>::type;
+  using scale = unless<first_culprit<stranger, cache>, typename first<no_scale, P...>::type>;
+  using page = typename first<no_page, P...>::type;
+  using clash = unless<first_culprit<stranger, repeated, misplaced>, typename key_of<typename first<is_clash, P...>::type>::type>;
+  using clashing = typename clashes_with<clash>::type;
   using factor = typename first<no_factor, P...>::type;
   using window = typename first<no_window, P...>::type;
   using axes = typename first<no_axes, P...>::type;
@@ -90,7 +102,7 @@ template <class Tag, class... P> struct stage_check {
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, factor, window, axes, alone, group, nameless,
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, axes, alone, group, nameless,
                             arity, branch>;
   static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
 
@@ -118,6 +130,12 @@ template <class Tag> struct stage_maker {
     static_assert(rules::stage_has<Tag, typename check::absent>, "this stage lacks a property that it needs: add it");
     static_assert(rules::at_least_one<typename check::count>, "heads and extents are at least 1");
     static_assert(rules::element_is_float<typename check::storage>, "the element is f32, f16 or bf16");
+    static_assert(rules::kv_element_is_known<typename check::cache>, "kv_element is f32, f16, bf16, int8, e4m3 or e5m2");
+    static_assert(rules::scale_beside_8_bits<typename check::scale>,
+                  "kv_scale and elements of 8 bits belong together: kv_element<int8> needs a kv_scale, e4m3 and e5m2 may have one, others none");
+    static_assert(rules::page_is_power_of_two<typename check::page>, "a page holds a power of two of keys, such as paged<16>");
+    static_assert(rules::not_beside<typename check::clash, typename check::clashing>,
+                  "these two properties exclude each other: paged keys are as many as key_lengths says, whatever the number of queries");
     static_assert(rules::positive_factor<typename check::factor>,
                   "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
     static_assert(rules::not_negative<typename check::window>,

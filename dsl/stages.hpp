@@ -31,7 +31,7 @@ struct stage_defaults {
 struct operands_stage : stage_defaults {
   static constexpr slot where = slot::source;
   using needs = types<key::heads, key::head_dim, key::element>;
-  using takes = types<key::kv_heads, key::value_dim, key::self_attention, key::layout, key::inputs>;
+  using takes = types<key::kv_heads, key::value_dim, key::self_attention, key::layout, key::inputs, key::kv_element, key::kv_scale, key::paged>;
 };
 struct project_stage : stage_defaults {
   static constexpr slot where = slot::source;
@@ -69,6 +69,10 @@ struct absent_stage : stage_defaults {
 template <class Key> struct needs_beside { using type = none; };
 template <> struct needs_beside<key::context_dim> { using type = key::cross_attention; };
 template <> struct needs_beside<key::sliding_window> { using type = key::causal; };
+
+/// A property that cannot stand beside another one of the same stage.
+template <class Key> struct clashes_with { using type = none; };
+template <> struct clashes_with<key::self_attention> { using type = key::paged; };
 
 template <class... T> types<T...> list_of(hana::tuple<T...>);
 template <class... P> constexpr auto functions_in(hana::tuple<P...> all) {

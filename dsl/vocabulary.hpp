@@ -5,15 +5,23 @@
 
 namespace attune {
 
-/// How an element is stored. Arithmetic is always f32; f16 and bf16 round where a tensor is stored.
-enum class element_type { f32, f16, bf16, boolean, i32 };
+/// How an element is stored. Arithmetic is always f32; f16 and bf16 round where a tensor is stored. e4m3 and e5m2 are the 8-bit floats
+/// of the OCP specification (OFP8, 2023): e4m3 has no infinity, one NaN for each sign, and 448 as its largest number.
+enum class element_type { f32, f16, bf16, boolean, i32, int8, e4m3, e5m2 };
+inline constexpr int element_type_count = 8;
 
 /// The named axes of every tensor that Attune knows.
-enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim };
+/// page: a page of a paged cache; slot: a key's place in its page; sequence_page: the pages of one sequence, in order.
+enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim, page, slot, sequence_page };
+inline constexpr int axis_name_count = 12;
 
 /// Where the last query stands relative to the keys: bottom_right lines it up with the last key,
-/// top_left lines up the first query with the first key. `diagonal`: both extents are the same by construction.
-enum class causal_alignment { off, diagonal, bottom_right, top_left };
+/// top_left lines up the first query with the first key, at_length the last query with the last key of the batch's key length.
+/// `diagonal`: both extents are the same by construction.
+enum class causal_alignment { off, diagonal, bottom_right, top_left, at_length };
+
+/// What a stored key or value is multiplied by: nothing, one factor for each key head, or one for each key of each key head.
+enum class kv_scaling { off, per_head, per_token };
 
 /// What a row with no allowed key gives: output 0 and LSE -inf, or the call fails with `empty_row`.
 enum class empty_row_policy { zero, error };
@@ -28,22 +36,26 @@ constexpr std::size_t size_of(element_type e) {
   switch (e) {
     case element_type::f32: case element_type::i32: return 4;
     case element_type::f16: case element_type::bf16: return 2;
-    case element_type::boolean: return 1;
+    case element_type::boolean: case element_type::int8: case element_type::e4m3: case element_type::e5m2: return 1;
   }
   return 0;
 }
 
 constexpr const char *name_of(element_type e) {
-  constexpr const char *names[] = {"f32", "f16", "bf16", "bool", "i32"};
+  constexpr const char *names[] = {"f32", "f16", "bf16", "bool", "i32", "int8", "e4m3", "e5m2"};
   return names[static_cast<int>(e)];
 }
 constexpr const char *name_of(axis_name a) {
-  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim"};
+  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim", "page", "slot", "sequence_page"};
   return names[static_cast<int>(a)];
 }
 constexpr const char *name_of(causal_alignment a) {
-  constexpr const char *names[] = {"off", "diagonal", "bottom_right", "top_left"};
+  constexpr const char *names[] = {"off", "diagonal", "bottom_right", "top_left", "at_length"};
   return names[static_cast<int>(a)];
+}
+constexpr const char *name_of(kv_scaling s) {
+  constexpr const char *names[] = {"off", "per_head", "per_token"};
+  return names[static_cast<int>(s)];
 }
 constexpr const char *name_of(empty_row_policy p) { return p == empty_row_policy::zero ? "zero" : "error"; }
 constexpr const char *name_of(masked_value_policy p) { return p == masked_value_policy::finite ? "finite" : "anything"; }

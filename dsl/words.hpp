@@ -12,6 +12,9 @@ inline constexpr constant<element_type::f32> f32{};
 inline constexpr constant<element_type::f16> f16{};
 inline constexpr constant<element_type::bf16> bf16{};
 inline constexpr constant<element_type::i32> i32{};
+inline constexpr constant<element_type::int8> int8{};
+inline constexpr constant<element_type::e4m3> e4m3{};
+inline constexpr constant<element_type::e5m2> e5m2{};
 
 namespace axis {
 inline constexpr constant<axis_name::batch> batch{};
@@ -34,6 +37,8 @@ using enum decided;
 using enum result;
 using empty_row_policy::zero; // its other value stays empty_row_policy::error: attune::error is the exception
 using enum masked_value_policy;
+using kv_scaling::per_head;
+using kv_scaling::per_token;
 using enum tensor_layout;
 
 } // namespace attune

@@ -1,4 +1,5 @@
 #include "generated/check.hpp"
+#include "generated/check_cache.hpp"
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -14,20 +15,22 @@ namespace attune {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-std::int64_t extent_in(const check_case &how, const axis_extent &axis) {
+std::int64_t extent_in(const numbers &n, const check_case &how, const axis_extent &axis) {
+  const std::int64_t pages = is_paged(n) ? (how.keys + n.cache.page_size - 1) / n.cache.page_size : 0;
   switch (axis.axis) {
     case axis_name::batch: return how.batch;
     case axis_name::query: return how.queries;
-    case axis_name::key: return how.keys;
+    case axis_name::key: return is_paged(n) ? pages * n.cache.page_size : how.keys;
+    case axis_name::sequence_page: return pages;
+    case axis_name::page: return how.batch * pages + 2; // some that no batch has
     default: return axis.extent;
   }
 }
 
-std::vector<std::int64_t> extents_in(const check_case &how, const tensor_shape &shape) {
+std::vector<std::int64_t> extents_in(const numbers &n, const check_case &how, const tensor_shape &shape) {
   std::vector<std::int64_t> extents;
-  for (int a = 0; a < shape.rank; ++a) extents.push_back(extent_in(how, shape.axes[a]));
+  for (int a = 0; a < shape.rank; ++a) extents.push_back(extent_in(n, how, shape.axes[a]));
   return extents;
 }
 
@@ -36,6 +39,7 @@ void fill_input(check_tensor &t, std::uint64_t seed) {
   switch (t.shape().element) {
     case element_type::boolean: return t.fill([&](auto n) { return uniform_value(seed, n) < 0.75 ? 1.0 : 0.0; });
     case element_type::i32: return t.fill([&](auto n) { return std::floor(4 * uniform_value(seed, n)); });
+    case element_type::int8: return t.fill([&](auto n) { return 32 * normal_value(seed, n); });
     default: return t.fill([&](auto n) { return additive && uniform_value(~seed, n) < 0.25 ? -infinity : normal_value(seed, n); });
   }
 }
@@ -196,7 +200,7 @@ check_call::check_call(const reference_operator &op, const check_case &how, std:
   const auto flush = how.seed % 2 ? guarded_memory::side::end : guarded_memory::side::begin;
   for (int t = 0; t < signature_.tensor_count; ++t) {
     const tensor_shape &shape = signature_.tensors[t];
-    tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(how, shape), how.order, flush));
+    tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(op.n, how, shape), how.order, flush));
     if (!tensors_.back() || shape.written) continue;
     if (shape.role == tensor_role::key_lengths) fill_lengths(*tensors_.back(), how, op.n.empty_rows == empty_row_policy::zero);
     else fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
@@ -205,14 +209,7 @@ check_call::check_call(const reference_operator &op, const check_case &how, std:
     const number_role role = signature_.call_numbers[i];
     numbers_.push_back(role == number_role::scale ? static_cast<float>(0.9 / std::sqrt(op.n.head_dim)) : role == number_role::softcap ? 3.0 : how.keys / 3);
   }
-  if (!op.n.key_lengths) return;
-  const check_tensor &lengths = tensor("key_lengths");
-  for (const char *name : {"key", "value", "context"})
-    for (const auto &t : tensors_)
-      if (t && t->shape().name == std::string_view(name))
-        t->for_each([&](const auto &at) {
-          if (static_cast<double>(at[t->shape().rank - 2]) >= lengths.get({at[0]})) t->set(at, nan);
-        });
+  fill_cache(*this, op.n, how.seed);
 }
 
 check_tensor &check_call::tensor(std::string_view name) {
@@ -238,6 +235,9 @@ reference_arguments check_call::arguments() const {
       case tensor_role::value: a.value = t->values(); break;
       case tensor_role::hidden: a.hidden = t->values(); break;
       case tensor_role::context: a.context = t->values(); break;
+      case tensor_role::key_scale: a.key_scale = t->values(); break;
+      case tensor_role::value_scale: a.value_scale = t->values(); break;
+      case tensor_role::page_table: a.page_table = t->values(); break;
       case tensor_role::key_lengths:
         for (double length : t->values().values) a.key_lengths.push_back(static_cast<std::int64_t>(length));
         break;

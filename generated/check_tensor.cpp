@@ -43,6 +43,21 @@ double decode_half(std::uint32_t bits, int fraction_bits, int bias) {
   return bits & 0x8000u ? -magnitude : magnitude;
 }
 
+/// The code of e4m3: as its fields say, but for the NaN where another format would have 480.
+std::uint32_t encode_e4m3(double x) {
+  const std::uint32_t sign = std::signbit(x) ? 0x80u : 0u;
+  if (std::isnan(x)) return sign | 0x7fu;
+  if (x == 0) return sign;
+  const int exponent = std::max(std::ilogb(x), -6);
+  return sign | (static_cast<std::uint32_t>(std::ldexp(std::abs(x), 3 - exponent)) + (static_cast<std::uint32_t>(exponent + 6) << 3));
+}
+double decode_e4m3(std::uint32_t code) {
+  const int exponent = static_cast<int>(code >> 3) & 15, fraction = static_cast<int>(code & 7);
+  if ((code & 0x7f) == 0x7f) return std::numeric_limits<double>::quiet_NaN();
+  const double magnitude = std::ldexp(exponent == 0 ? fraction : fraction + 8, std::max(exponent, 1) - 10);
+  return code & 0x80 ? -magnitude : magnitude;
+}
+
 std::uint32_t encode(element_type e, double x) {
   switch (e) {
     case element_type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(x));
@@ -50,6 +65,9 @@ std::uint32_t encode(element_type e, double x) {
     case element_type::bf16: return encode_half(round_to(e, x), 7, 127);
     case element_type::boolean: return x != 0;
     case element_type::i32: return static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
+    case element_type::int8: return static_cast<std::uint32_t>(static_cast<std::int32_t>(round_to(e, x)));
+    case element_type::e4m3: return encode_e4m3(round_to(e, x));
+    case element_type::e5m2: return encode_half(round_to(e, x), 10, 15) >> 8; // the upper half of an f16
   }
   return 0;
 }
@@ -61,6 +79,9 @@ double decode(element_type e, std::uint32_t bits) {
     case element_type::bf16: return decode_half(bits, 7, 127);
     case element_type::boolean: return bits != 0;
     case element_type::i32: return static_cast<std::int32_t>(bits);
+    case element_type::int8: return static_cast<std::int8_t>(bits);
+    case element_type::e4m3: return decode_e4m3(bits);
+    case element_type::e5m2: return decode_half(bits << 8, 10, 15);
   }
   return 0;
 }

@@ -12,7 +12,7 @@ namespace attune {
 ///      value bias [, output matrix, output bias]
 ///   3. the call's numbers, in the order of the signature: float * for scale and softcap, int32_t * for window
 ///   4. the tensors that are written, in the order of the signature
-/// f16 and bf16 tensors are passed as uint16, boolean ones as uint8.
+/// f16 and bf16 tensors are passed as uint16, those of boolean, e4m3 and e5m2 elements as uint8.
 /// `pack` takes a user context, a weight matrix (f32, innermost first: feature out, feature in; any strides) and the
 /// packed matrix it writes (element of the spec, innermost first: place in the panel [panel_lanes * features in], panel;
 /// panels = ceil(out / panel_lanes); what stands where in a panel is the target's own business).

@@ -187,7 +187,7 @@ private:
   const artefact_info &artefact_;
   const tensor_ref *given_;
   bound_call &call_;
-  known_extent seen_[9];
+  known_extent seen_[axis_name_count];
 };
 
 status check_overlap(const artefact_info &a, const bound_call &c) {
@@ -224,7 +224,7 @@ status bind_number(const artefact_info &a, int i, double x, bound_call &c) {
 status bind_weight(const artefact_info &a, const tensor_shape &shape, const tensor_ref &r, bound_tensor &t) noexcept {
   t.shape = &shape;
   t.data = r.data;
-  if (r.element == element_type::boolean || r.element == element_type::i32)
+  if (r.element != element_type::f32 && r.element != element_type::f16 && r.element != element_type::bf16)
     return failure(error_code::wrong_element, "%s: tensor %s: expected f32, f16 or bf16 elements, got %s. Convert them before packing.", a.spec, shape.name, name_of(r.element));
   if (status s = order_axes(a, shape, r, t); !s) return s;
   if (status s = check_strides(a, shape, t); !s) return s;
@@ -243,12 +243,15 @@ status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
   c.batch = extent(axis_name::batch, 1);
   c.query = extent(axis_name::query, 0);
   c.key = extent(axis_name::key, 0);
+  if (is_paged(a.n))
+    if (status s = bind_pages(a, extent(axis_name::key, -1), b.seen(axis_name::key).tensor, c); !s) return s;
   for (int i = 0; i < tensor_count; ++i)
     if (status s = b.complete_tensor(i); !s) return s;
   if (status s = check_overlap(a, c); !s) return s;
   for (int i = 0; i < number_count; ++i)
     if (status s = bind_number(a, i, numbers[i], c); !s) return s;
-  return check_rows(a, c);
+  if (status s = check_rows(a, c); !s) return s;
+  return is_paged(a.n) ? check_pages(a, c) : status{};
 }
 
 } // namespace attune

@@ -12,7 +12,8 @@ halide_type_t halide_type(element_type e) {
   switch (e) {
     case element_type::f32: return {halide_type_float, 32};
     case element_type::f16: case element_type::bf16: return {halide_type_uint, 16};
-    case element_type::boolean: return {halide_type_uint, 8};
+    case element_type::boolean: case element_type::e4m3: case element_type::e5m2: return {halide_type_uint, 8};
+    case element_type::int8: return {halide_type_int, 8};
     case element_type::i32: return {halide_type_int, 32};
   }
   return {halide_type_float, 32};
@@ -125,6 +126,7 @@ void fill_without_keys(const artefact_info &a, const bound_call &c) {
   for (int i = 0; i < a.call.tensor_count; ++i) {
     const tensor_role role = a.call.tensors[i].role;
     if (role == tensor_role::output) fill(c.tensors[i], [&](std::int64_t feature) { return bias ? bias[feature] : 0.0f; });
+    if (role == tensor_role::attention_weights) fill(c.tensors[i], [](std::int64_t) { return 0.0f; });
     if (role == tensor_role::lse) fill(c.tensors[i], [](std::int64_t) { return -INFINITY; });
   }
 }

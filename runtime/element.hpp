@@ -45,6 +45,26 @@ inline std::uint16_t bf16_bits(float x) {
   if ((b & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((b >> 16) | 0x40u); // NaN stays quiet
   return static_cast<std::uint16_t>(rounded_shift(b, 16));
 }
+
+/// f32 to an 8-bit float of so many fraction bits and this exponent bias, to nearest even; `largest` is the greatest code of a number,
+/// where all that is larger ends: OFP8's saturating conversion. NaN gives 0x7f, which is one in both formats.
+inline std::uint8_t f8_bits(float x, int fraction_bits, int bias, std::uint32_t largest) {
+  const std::uint32_t b = bits_of(x), sign = (b >> 24) & 0x80u, magnitude = b & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<std::uint8_t>(sign | 0x7fu);
+  const int dropped = 23 - fraction_bits, least = 128 - bias; // the f32 exponent of the smallest normal number
+  const int exponent = static_cast<int>(magnitude >> 23);
+  std::uint32_t code = 0;
+  if (exponent >= least) code = rounded_shift(magnitude, dropped) - (static_cast<std::uint32_t>(least - 1) << fraction_bits);
+  else if (least - exponent <= fraction_bits + 1) code = rounded_shift((magnitude & 0x7fffffu) | 0x800000u, dropped + least - exponent);
+  return static_cast<std::uint8_t>(sign | (code > largest ? largest : code));
+}
+inline float e4m3_value(std::uint8_t code) {
+  const std::uint32_t sign = (code & 0x80u) << 24, magnitude = code & 0x7fu;
+  if (magnitude == 0x7fu) return float_of(sign | 0x7fc00000u);
+  if (magnitude >= 8) return float_of(sign | ((magnitude << 20) + 0x3c000000u));
+  const float value = static_cast<float>(magnitude) * 0x1p-9f;
+  return sign ? -value : value;
+}
 } // namespace detail
 
 /// IEEE binary16. Conversion from float rounds to nearest, ties to even; NaN and infinity stay what they are.
@@ -63,6 +83,22 @@ struct bf16_t {
   explicit operator float() const { return detail::float_of(static_cast<std::uint32_t>(bits) << 16); }
 };
 
+/// OFP8 e4m3: no infinity, one NaN for each sign. Conversion from float rounds to nearest, ties to even, and ends at 448.
+struct f8_e4m3_t {
+  std::uint8_t bits = 0;
+  f8_e4m3_t() = default;
+  explicit f8_e4m3_t(float x) : bits(detail::f8_bits(x, 3, 7, 0x7e)) {}
+  explicit operator float() const { return detail::e4m3_value(bits); }
+};
+
+/// OFP8 e5m2: the upper half of an f16. Conversion from float rounds to nearest, ties to even, and ends at 57344, infinity too.
+struct f8_e5m2_t {
+  std::uint8_t bits = 0;
+  f8_e5m2_t() = default;
+  explicit f8_e5m2_t(float x) : bits(detail::f8_bits(x, 2, 15, 0x7b)) {}
+  explicit operator float() const { return detail::f16_value(static_cast<std::uint16_t>(bits << 8)); }
+};
+
 /// element_of<T>::known says whether T stores an element; ::value says which.
 template <class T> struct element_of { static constexpr bool known = false; static constexpr element_type value = element_type::f32; };
 namespace detail {
@@ -73,6 +109,9 @@ template <> struct element_of<f16_t> : detail::known_element<element_type::f16> 
 template <> struct element_of<bf16_t> : detail::known_element<element_type::bf16> {};
 template <> struct element_of<std::int32_t> : detail::known_element<element_type::i32> {};
 template <> struct element_of<bool> : detail::known_element<element_type::boolean> {};
+template <> struct element_of<std::int8_t> : detail::known_element<element_type::int8> {};
+template <> struct element_of<f8_e4m3_t> : detail::known_element<element_type::e4m3> {};
+template <> struct element_of<f8_e5m2_t> : detail::known_element<element_type::e5m2> {};
 template <> struct element_of<std::uint8_t> : detail::known_element<element_type::boolean> {};
 
 } // namespace attune

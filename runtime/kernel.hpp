@@ -4,7 +4,8 @@
 //   attune::status s = attune::kernel<gpt2>{}.try_call(query, key, value, output);
 //
 // Arguments, in this order: query, key, value, output (or hidden, [context,] packed weights, output); then LSE and attention
-// weights if the spec returns them; its inputs and mask tensors in the order written; key_lengths; its run-time numbers
+// weights if the spec returns them; its inputs and mask tensors in the order written; key_scale, value_scale; page_table;
+// key_lengths; its run-time numbers
 // (scale, softcap, window); and, if wanted, call_options. What the spec knows is checked by the compiler, the rest by
 // attune::call (runtime/call.hpp).
 //
@@ -49,6 +50,9 @@ template <> struct stored_type<element_type::f16> { using type = f16_t; };
 template <> struct stored_type<element_type::bf16> { using type = bf16_t; };
 template <> struct stored_type<element_type::boolean> { using type = bool; };
 template <> struct stored_type<element_type::i32> { using type = std::int32_t; };
+template <> struct stored_type<element_type::int8> { using type = std::int8_t; };
+template <> struct stored_type<element_type::e4m3> { using type = f8_e4m3_t; };
+template <> struct stored_type<element_type::e5m2> { using type = f8_e5m2_t; };
 
 /// A mistake as types. Given: the type of the argument's elements, or the spec that weights were packed for.
 template <class Spec, int Argument, class Tensor, class Other, axis_name A, axis_name B, int Expected, int Got, class Given> struct found {
@@ -63,7 +67,7 @@ template <class Spec, int Argument, class Tensor, class Other, axis_name A, axis
   using gives = call_gives<Got>;
   using says = spec_says<Expected>;
   using has = view_has<Got>;
-  using stores = spec_stores<typename stored_type<static_cast<element_type>(Expected < 5 && Expected >= 0 ? Expected : 0)>::type>;
+  using stores = spec_stores<typename stored_type<static_cast<element_type>(Expected < element_type_count && Expected >= 0 ? Expected : 0)>::type>;
   using given = Given;
 };
 

@@ -31,6 +31,9 @@ template <int N = dynamic_extent> using kv_head = dim<axis_name::kv_head, N>;
 template <int N = dynamic_extent> using head_dim = dim<axis_name::head_dim, N>;
 template <int N = dynamic_extent> using value_dim = dim<axis_name::value_dim, N>;
 template <int N = dynamic_extent> using model_dim = dim<axis_name::model_dim, N>;
+template <int N = dynamic_extent> using page = dim<axis_name::page, N>;
+template <int N = dynamic_extent> using slot = dim<axis_name::slot, N>;
+template <int N = dynamic_extent> using sequence_page = dim<axis_name::sequence_page, N>;
 } // namespace axes
 
 /// A tensor as the runtime sees it. Axes outermost first; extents in elements, strides in elements.
@@ -153,7 +156,7 @@ private:
 
 template <class T, class... Dims> tensor_ref erase(const view<T, Dims...> &v) {
   using element = element_of<std::remove_const_t<T>>;
-  static_assert(element::known, "elements are float, f16_t, bf16_t, std::int32_t, bool or std::uint8_t");
+  static_assert(element::known, "elements are float, f16_t, bf16_t, f8_e4m3_t, f8_e5m2_t, std::int8_t, std::int32_t, bool or std::uint8_t");
   constexpr axis_extent dims[sizeof...(Dims) + 1] = {Dims::value...};
   tensor_ref r;
   r.data = const_cast<void *>(static_cast<const void *>(v.data));

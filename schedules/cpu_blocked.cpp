@@ -28,7 +28,7 @@ blocking blocking_of(const operator_description &op, const target_info &target, 
 bool multiplies_pairs(const operator_description &op, const target_info &target) {
   // `anything` selects the products of masked values, which stand two in an instruction here.
   // The instruction takes at least four lanes: of features of a value, and of pairs of features of a key (decode).
-  return target.dot_bf16 && op.n.element == element_type::bf16 && op.n.head_dim % 8 == 0 && op.n.value_dim % 4 == 0 &&
+  return target.dot_bf16 && op.n.element == element_type::bf16 && cache_element(op.n) == element_type::bf16 && op.n.head_dim % 8 == 0 && op.n.value_dim % 4 == 0 &&
          op.n.masked_values == masked_value_policy::finite;
 }
 
@@ -197,10 +197,8 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
   }
   a.rows.compute_at(a.sum, a.c).bound_extent(a.q, a.cut.strip).bound_extent(a.s, query_tile / a.cut.strip).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
   schedule_scores(a, lanes, op, point);
-  if (a.stages_rows()) {
-    a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);
-    a.value_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.value_dim);
-  }
+  if (a.stages_keys()) a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);
+  if (a.stages_rows()) a.value_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.value_dim);
 }
 
 } // namespace attune

@@ -13,7 +13,7 @@ std::string cpu_decode_why_not(const operator_description &op, length_bucket buc
 
 decode_blocking decode_blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
   const bool pairs = multiplies_pairs(op, target);
-  const int halves = op.n.element == element_type::bf16 && op.n.value_dim % 2 == 0 ? 2 : 1;
+  const int halves = cache_element(op.n) == element_type::bf16 && op.n.value_dim % 2 == 0 ? 2 : 1;
   return {p.at("key_chunk"), p.at("key_block"), f32_lanes(target), lanes_for(pairs ? op.n.head_dim / 2 : op.n.head_dim, f32_lanes(target)),
           lanes_for(op.n.value_dim / halves, f32_lanes(target)), halves, pairs};
 }

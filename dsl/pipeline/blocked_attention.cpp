@@ -14,8 +14,8 @@ attention_source operand_source(const call_arguments &args) {
   Var d("d"), n("n"), h("h"), b("b");
   attention_source s{Func("stored_query"), Func("stored_key"), Func("stored_value")};
   s.query(d, n, h, b) = args.query(d, n, h, b);
-  s.key(d, n, h, b) = args.key(d, n, h, b);
-  s.value(d, n, h, b) = args.value(d, n, h, b);
+  s.key(d, n, h, b) = args.stored(args.key, d, n, h, b);
+  s.value(d, n, h, b) = args.stored(args.value, d, n, h, b);
   return s;
 }
 
@@ -36,16 +36,16 @@ void blocked_attention::define_operands(const attention_source &source) {
   const Expr last_key = max(limits_of(op, args, first_query(), last_query(), b).end - 1, 0);
   const Expr key = c * chunk_keys + k;
   const Expr repeated = min(key, last_key), promised = unsafe_promise_clamped(key, 0, args.key_count - 1);
-  const auto f32 = [&](const Expr &stored) { return load_f32(stored, op.n.element); };
+  const auto f32 = [&](const Expr &stored) { return load_f32(stored, cache_element(op.n)); };
   if (cut.bf16_pairs) {
     staged_query(d, q, t, h, b) = concat_bits({source.query(2 * d, query, h, b), source.query(2 * d + 1, query, h, b)});
     query_tile(e, q, d, t, h, b) = half_of(staged_query(d, q, t, h, b), e);
     key_rows(d, k, c, t, h, b) = source.key(d, repeated, h / group, b);
-    full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
+    if (!stages_keys()) full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
     value_pairs(e, d, k, c, t, h, b) = source.value(d, min(c * chunk_keys + 2 * k + e, last_key), h / group, b);
     return;
   }
-  staged_query(d, q, t, h, b) = f32(source.query(d, query, h, b)) * query_factor(op, args);
+  staged_query(d, q, t, h, b) = load_f32(source.query(d, query, h, b), op.n.element) * query_factor(op, args);
   query_tile(q, d, t, h, b) = staged_query(d, q, t, h, b);
   key_rows(d, k, c, t, h, b) = f32(source.key(d, repeated, h / group, b));
   value_rows(d, k, c, t, h, b) = f32(source.value(d, repeated, h / group, b));
@@ -66,7 +66,7 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   score_pass pass{Func(name + "_dot"), RDom(0, op.n.head_dim, name + "_features"),
                   RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, prefix), 0};
   pass.dot(q, s, k, c, t, h, b) = 0.0f;
-  const Func &keys = is_masked || stages_rows() ? key_rows : full_key_rows;
+  const Func &keys = is_masked || stages_keys() ? key_rows : full_key_rows;
   const Expr f = pass.features;
   if (cut.bf16_pairs) pass.dot(q, s, k, c, t, h, b) += dot_factor(keys(f, k, c, t, h, b)) * dot_factor(query_tile(f % 2, s * cut.strip + q, f / 2, t, h, b));
   else pass.dot(q, s, k, c, t, h, b) += keys(f, k, c, t, h, b) * query_tile(s * cut.strip + q, f, t, h, b);
@@ -79,7 +79,7 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   }
   const Expr key = pass.keys.z * cut.key_block + pass.keys.y * cut.dot_keys + pass.keys.x;
   const position_expr at{b, h, t * cut.query_tile + s * cut.strip + q, c * chunk_keys + key};
-  const Expr dot = pass.dot(q, s, key, c, t, h, b);
+  const Expr dot = dot_of_key(op, args, pass.dot(q, s, key, c, t, h, b), at);
   Expr score = base2_score(op, args, cut.bf16_pairs ? dot * query_factor(op, args) : dot, at); // pairs hold queries as they are stored
   if (is_masked) score = masked(score, allowed(op, args, at));
   const Expr maximum_row = chunk_keys; // the row of `rows` that holds the running maximum
@@ -134,7 +134,7 @@ void blocked_attention::define_weights() {
   weight_keys = used_blocks("weight_keys", cut.dot_keys);
   const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
   const Expr weight = weight_of(key);
-  rows(q, s, scatter(key, total_row), c, t, h, b) = gather(weight, rows(q, s, total_row, c, t, h, b) + weight);
+  rows(q, s, scatter(key, total_row), c, t, h, b) = gather(weight_of_stored(op, args, weight, c * chunk_keys + key, h / (op.n.heads / op.n.kv_heads), b), rows(q, s, total_row, c, t, h, b) + weight);
   weight_update = rows.num_update_definitions() - 1;
 }
 

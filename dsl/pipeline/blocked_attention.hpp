@@ -68,7 +68,9 @@ struct blocked_attention {
   Halide::Expr chunk_keys;       ///< keys per chunk
 
   /// Whether key_rows and value_rows are f32 copies of a chunk, made once per tile, rather than read in place.
-  bool stages_rows() const { return op.n.element != element_type::f32 && !cut.bf16_pairs; }
+  bool stages_rows() const { return (cache_element(op.n) != element_type::f32 || is_paged(op.n)) && !cut.bf16_pairs; }
+  /// Whether keys are copied: to f32, or as pairs out of their pages.
+  bool stages_keys() const { return stages_rows() || is_paged(op.n); }
 
 private:
   const operator_description &op;

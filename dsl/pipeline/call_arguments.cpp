@@ -5,13 +5,13 @@ namespace attune {
 using namespace Halide;
 
 call_arguments::call_arguments(const operator_description &op)
-    : scale("scale"), softcap("softcap"), window("window"), declared(op.inputs) {
+    : scale("scale"), softcap("softcap"), window("window"), declared(op.inputs), cache(op.n.cache) {
   const element_type e = op.n.element;
   switch (op.n.source) {
     case source_kind::operands:
       query = add(e, 4, "query");
-      key = add(e, 4, "key");
-      value = add(e, 4, "value");
+      key = add(cache_element(op.n), 4, "key");
+      value = add(cache_element(op.n), 4, "value");
       query.dim(0).set_bounds(0, op.n.head_dim);
       key.dim(0).set_bounds(0, op.n.head_dim);
       value.dim(0).set_bounds(0, op.n.value_dim);
@@ -39,6 +39,7 @@ call_arguments::call_arguments(const operator_description &op)
     inputs.push_back(add(i.element, i.rank, i.name));
     if (i.rank > 0) inputs.back().dim(0).set_stride(Expr()); // a caller may broadcast or transpose any axis
   }
+  add_cache(op);
   if (op.n.key_lengths) {
     key_lengths = add(element_type::i32, 1, "key_lengths");
     key_lengths.dim(0).set_stride(Expr());
@@ -46,6 +47,36 @@ call_arguments::call_arguments(const operator_description &op)
   if (op.n.scale.kind == setting::at_call) arguments.push_back(scale);
   if (op.n.softcap.kind == setting::at_call) arguments.push_back(softcap);
   if (op.n.window.kind == setting::at_call) arguments.push_back(window);
+}
+
+void call_arguments::add_cache(const operator_description &op) {
+  if (cache.scale != kv_scaling::off) {
+    const int rank = cache.scale == kv_scaling::per_head ? 1 : 3;
+    for (const auto &[scales, name] : {std::pair{&key_scale, "key_scale"}, {&value_scale, "value_scale"}}) {
+      *scales = add(element_type::f32, rank, name);
+      scales->dim(0).set_stride(Expr());
+    }
+  }
+  if (!is_paged(op.n)) return;
+  page_table = add(element_type::i32, 2, "page_table");
+  page_table.dim(0).set_stride(Expr());
+  key_count = page_table.dim(0).extent() * cache.page_size;
+}
+
+/// The page of a key. The call has checked those within the batch's length; a row of a batch without keys may hold anything.
+Expr call_arguments::page_of(const Expr &position, const Expr &batch) const {
+  return clamp(page_table(position / cache.page_size, batch), 0, key.dim(3).extent() - 1);
+}
+
+Expr call_arguments::stored(const ImageParam &key_or_value, Expr d, Expr position, Expr kv_head, Expr batch) const {
+  if (cache.page_size == 0) return key_or_value(d, position, kv_head, batch);
+  return key_or_value(d, position % cache.page_size, kv_head, page_of(position, batch));
+}
+
+Expr call_arguments::scale_of(const ImageParam &scales, Expr position, Expr kv_head, Expr batch) const {
+  if (cache.scale == kv_scaling::per_head) return scales(kv_head);
+  if (cache.page_size == 0) return scales(position, kv_head, batch);
+  return scales(position % cache.page_size, kv_head, page_of(position, batch));
 }
 
 ImageParam call_arguments::add(element_type e, int rank, const std::string &name) {

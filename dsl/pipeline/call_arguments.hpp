@@ -19,6 +19,8 @@ struct call_arguments {
   Halide::ImageParam hidden, context;     ///< projected specs; context for cross_projection only
   matrix_arguments query_matrix, key_matrix, value_matrix, output_matrix;
   std::vector<Halide::ImageParam> inputs; ///< as operator_description::inputs
+  Halide::ImageParam key_scale, value_scale; ///< f32 [kv_head], or as key without its first axis
+  Halide::ImageParam page_table;          ///< i32 [sequence_page, batch]; key and value are then [dim, slot, kv_head, page]
   Halide::ImageParam key_lengths;         ///< i32 [batch]
   Halide::Param<float> scale, softcap;
   Halide::Param<int> window;
@@ -27,13 +29,20 @@ struct call_arguments {
 
   /// A read of input number `input`, indices outermost first and clamped to its extents: tiles reach past the last query.
   Halide::Expr read(int input, const std::vector<Halide::Expr> &indices) const;
+  /// Element `d` of a stored key or value: number `position` of the batch's keys, wherever it lies. Every reader of a cache comes here.
+  Halide::Expr stored(const Halide::ImageParam &key_or_value, Halide::Expr d, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
+  /// The scale of a stored key or value, from key_scale or value_scale.
+  Halide::Expr scale_of(const Halide::ImageParam &scales, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
   /// For Halide's compile functions.
   std::vector<Halide::Argument> in_order() const;
 
 private:
   const std::vector<input_declaration> declared;
+  const cache_form cache;
   std::vector<Halide::Argument> arguments;
 
+  Halide::Expr page_of(const Halide::Expr &position, const Halide::Expr &batch) const;
+  void add_cache(const operator_description &);
   Halide::ImageParam add(element_type, int rank, const std::string &name);
   matrix_arguments add_matrix(element_type, const std::string &name);
 };

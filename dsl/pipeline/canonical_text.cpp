@@ -63,6 +63,11 @@ void write_source(std::ostream &out, const numbers &n) {
       << " layout=" << name_of(n.layout) << '\n';
 }
 
+void write_cache(std::ostream &out, const numbers &n) {
+  if (!n.cache.own_element && n.cache.scale == kv_scaling::off && !is_paged(n)) return;
+  out << "cache element=" << name_of(cache_element(n)) << " scale=" << name_of(n.cache.scale) << " page_size=" << n.cache.page_size << '\n';
+}
+
 void write_inputs(std::ostream &out, const std::vector<input_declaration> &inputs) {
   for (const input_declaration &input : inputs) {
     out << "input " << input.name << ' ' << name_of(input.element) << " [";
@@ -91,6 +96,7 @@ std::string canonical_text(const operator_description &d) {
   const numbers &n = d.n;
   std::ostringstream out;
   write_source(out, n);
+  write_cache(out, n);
   write_inputs(out, d.inputs);
   write_scores(out, d, at);
   write_mask(out, d, at);

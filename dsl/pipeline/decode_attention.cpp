@@ -58,7 +58,7 @@ void decode_attention::define_scores() {
   } else {
     features = RDom(0, op.n.head_dim / cut.lanes, "features");
     const Expr feature = features.x * cut.lanes + u;
-    lane_sums(u, g, k, n, c, h, b) += load_f32(key_rows(feature, k, c, h, b), op.n.element) * query_rows(feature, g, n, h, b);
+    lane_sums(u, g, k, n, c, h, b) += load_f32(key_rows(feature, k, c, h, b), cache_element(op.n)) * query_rows(feature, g, n, h, b);
   }
   lanes = RDom(0, cut.lanes, "lanes");
   dot(g, k, n, c, h, b) = 0.0f;
@@ -73,7 +73,7 @@ void decode_attention::define_scores() {
   skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
   const Expr vector = score_keys.y * vectors + score_keys.x, key = vector * cut.dot_keys + u;
   const position_expr at{b, h * group + g, n, c * cut.key_chunk + key};
-  const Expr product = dot(g, key, n, c, h, b);
+  const Expr product = dot_of_key(op, args, dot(g, key, n, c, h, b), at);
   const Expr score = base2_score(op, args, cut.bf16_pairs ? product * query_factor(op, args) : product, at); // pairs hold queries as stored
   scores(u, vector, g, n, c, h, b) = masked(score, allowed(op, args, at));
 }
@@ -98,7 +98,7 @@ void decode_attention::define_weights() {
 }
 
 Expr decode_attention::value_at(const Expr &key) const {
-  return load_f32(value_rows(d * cut.halves + e, key, c, h, b), op.n.element);
+  return load_f32(value_rows(d * cut.halves + e, key, c, h, b), cache_element(op.n));
 }
 
 void decode_attention::define_sum() {
@@ -108,7 +108,7 @@ void decode_attention::define_sum() {
   const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b);
   const Expr value = value_at(key);
   group_sum(d, e, g, n, c, h, b) = 0.0f;
-  group_sum(d, e, g, n, c, h, b) += weight * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
+  group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, c * cut.key_chunk + key, h, b) * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
   const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);
   partial(x, g, n, c, h, b) = select(place < 0, group_sum(feature / cut.halves, feature % cut.halves, g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
                                      chunk_total(g, n, c, h, b));

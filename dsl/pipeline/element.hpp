@@ -1,5 +1,5 @@
 // Stored elements and f32, by integer arithmetic: the same bits on every target, and no help needed from Halide, whose own
-// f16 and bf16 emulation warns (a warning fails our build). f16 and bf16 travel as UInt(16), booleans as UInt(8).
+// f16 and bf16 emulation warns (a warning fails our build). f16 and bf16 travel as UInt(16), booleans and 8-bit floats as UInt(8).
 #pragma once
 #include "Halide.h"
 #include "dsl/vocabulary.hpp"
@@ -10,7 +10,8 @@ inline Halide::Type stored_type(element_type e) {
   switch (e) {
     case element_type::f32: return Halide::Float(32);
     case element_type::f16: case element_type::bf16: return Halide::UInt(16);
-    case element_type::boolean: return Halide::UInt(8);
+    case element_type::boolean: case element_type::e4m3: case element_type::e5m2: return Halide::UInt(8);
+    case element_type::int8: return Halide::Int(8);
     case element_type::i32: return Halide::Int(32);
   }
   return {};
@@ -27,6 +28,15 @@ inline Halide::Expr f16_to_f32(Halide::Expr stored) {
   Expr finite = reinterpret<std::uint32_t>(reinterpret<float>(shifted) * 5.192296858534828e33f);
   Expr magnitude = select((bits & u32(0x7c00)) == u32(0x7c00), shifted | u32(0x7f800000), finite);
   return reinterpret<float>(magnitude | ((bits & u32(0x8000)) << 16));
+}
+
+/// OFP8 e4m3 to f32, exact and without f32 denormals: 1.m 2^(e - 7), and for e = 0 the difference between 2^-6 (1 + m/8) and 2^-6.
+inline Halide::Expr e4m3_to_f32(Halide::Expr stored) {
+  using namespace Halide;
+  Expr bits = cast<std::uint32_t>(stored), magnitude = bits & u32(0x7f), shifted = magnitude << 20;
+  Expr denormal = reinterpret<std::uint32_t>(reinterpret<float>(shifted + u32(0x3c800000)) - 0.015625f);
+  Expr number = select(magnitude < u32(8), denormal, shifted + u32(0x3c000000));
+  return reinterpret<float>(select(magnitude == u32(0x7f), u32(0x7fc00000), number) | ((bits & u32(0x80)) << 24));
 }
 
 /// f32 to IEEE binary16, to nearest even. Scaling by 2^-112 lets the f32 unit round denormals; too large gives infinity.
@@ -58,7 +68,9 @@ inline Halide::Expr load_f32(Halide::Expr stored, element_type e) {
   switch (e) {
     case element_type::f16: return detail::f16_to_f32(stored);
     case element_type::bf16: return f32_of_bf16(stored);
-    case element_type::boolean: case element_type::i32: return Halide::cast<float>(stored);
+    case element_type::e4m3: return detail::e4m3_to_f32(stored);
+    case element_type::e5m2: return detail::f16_to_f32(Halide::cast<std::uint16_t>(stored) << 8); // the upper half of an f16
+    case element_type::boolean: case element_type::i32: case element_type::int8: return Halide::cast<float>(stored);
     case element_type::f32: break;
   }
   return stored;

@@ -11,7 +11,8 @@ namespace {
 bool is_mask_tensor(const input_declaration &i) { return i.role == tensor_role::boolean_mask || i.role == tensor_role::additive_mask; }
 
 /// Where a query stands among the keys: on the diagonal that causal and window are measured from.
-Expr diagonal(const operator_description &op, const call_arguments &args, Expr query) {
+Expr diagonal(const operator_description &op, const call_arguments &args, Expr query, Expr batch) {
+  if (op.n.causal == causal_alignment::at_length) return query + (key_count_of(op, args, batch) - args.query_count);
   const bool from_the_end = op.n.causal == causal_alignment::bottom_right || (op.n.causal == causal_alignment::off && !op.n.same_extents);
   return from_the_end ? query + (args.key_count - args.query_count) : query;
 }
@@ -50,7 +51,7 @@ Expr mask_tensor(const operator_description &op, const call_arguments &args, int
 
 Expr allowed(const operator_description &op, const call_arguments &args, const position_expr &at) {
   Expr ok = at.key < key_count_of(op, args, at.batch);
-  const Expr here = diagonal(op, args, at.query);
+  const Expr here = diagonal(op, args, at.query, at.batch);
   if (op.n.causal != causal_alignment::off) ok = ok && at.key <= here;
   if (op.n.window.kind != setting::off) ok = ok && here - at.key <= window_of(op, args);
   const input_reader read = [&args](int input, const std::vector<Expr> &indices) { return args.read(input, indices); };
@@ -68,12 +69,12 @@ key_limits limits_of(const operator_description &op, const call_arguments &args,
   const auto within = [&](Expr key) { return clamp(key, 0, count); };
   key_limits l{Expr(0), count, Expr(0), count};
   if (op.n.causal != causal_alignment::off) {
-    l.end = within(diagonal(op, args, last_query) + 1);
-    l.full_end = within(diagonal(op, args, first_query) + 1);
+    l.end = within(diagonal(op, args, last_query, batch) + 1);
+    l.full_end = within(diagonal(op, args, first_query, batch) + 1);
   }
   if (op.n.window.kind != setting::off) {
-    l.begin = within(diagonal(op, args, first_query) - window_of(op, args));
-    l.full_begin = within(diagonal(op, args, last_query) - window_of(op, args));
+    l.begin = within(diagonal(op, args, first_query, batch) - window_of(op, args));
+    l.full_begin = within(diagonal(op, args, last_query, batch) - window_of(op, args));
   }
   return l;
 }

@@ -1,6 +1,7 @@
 #include "dsl/pipeline/scores.hpp"
 #include "dsl/pipeline/elementary.hpp"
 #include "dsl/pipeline/mask.hpp"
+#include "dsl/pipeline/softmax.hpp"
 
 namespace attune {
 using namespace Halide;
@@ -45,6 +46,24 @@ Expr saturated(const Expr &mask) {
 Expr query_factor(const operator_description &op, const call_arguments &args) {
   const Expr scale = value_of(op.n.scale, args.scale);
   return changes_scores(op) ? scale : scale * log2_e;
+}
+
+namespace {
+/// The same key, or the last one that the batch has: a scale past it is never read.
+Expr within_length(const operator_description &op, const call_arguments &args, const Expr &key, const Expr &batch) {
+  return clamp(key, 0, max(key_count_of(op, args, batch) - 1, 0));
+}
+} // namespace
+
+Expr dot_of_key(const operator_description &op, const call_arguments &args, Expr dot, const position_expr &at) {
+  if (op.n.cache.scale == kv_scaling::off) return dot;
+  return dot * args.scale_of(args.key_scale, within_length(op, args, at.key, at.batch), at.head / (op.n.heads / op.n.kv_heads), at.batch);
+}
+
+Expr weight_of_stored(const operator_description &op, const call_arguments &args, Expr weight, Expr key, Expr kv_head, Expr batch) {
+  if (op.n.cache.scale == kv_scaling::off) return weight;
+  const Expr scale = args.scale_of(args.value_scale, within_length(op, args, key, batch), kv_head, batch);
+  return weight * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(scale, weight) : scale);
 }
 
 Expr base2_score(const operator_description &op, const call_arguments &args, Expr dot, const position_expr &at) {

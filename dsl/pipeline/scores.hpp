@@ -9,6 +9,12 @@ namespace attune {
 /// dot product and the softmax.
 Halide::Expr query_factor(const operator_description &, const call_arguments &);
 
+/// A dot product of query and stored key as one of query and key: times the key's scale, where keys are stored with one.
+Halide::Expr dot_of_key(const operator_description &, const call_arguments &, Halide::Expr dot, const position_expr &);
+
+/// A weight as a factor of the stored value: times the value's scale, where values are stored with one.
+Halide::Expr weight_of_stored(const operator_description &, const call_arguments &, Halide::Expr weight, Halide::Expr key, Halide::Expr kv_head, Halide::Expr batch);
+
 /// Additive masks below this count as this, except -inf, which masks: rows of huge negative scores stay rows of equal scores.
 inline constexpr float lowest_additive_mask = -6e29f;
 

@@ -84,9 +84,28 @@ struct operands {
   scalar_tensor query, key, value;
 };
 
+/// The keys or values of a cache, scaled, as [batch, kv_head, key, dim]. In pages, keys past a batch's length stay 0.
+scalar_tensor from_cache(const reference_operator &op, const reference_arguments &a, const scalar_tensor &stored, const scalar_tensor &scale) {
+  const cache_form &form = op.n.cache;
+  if (stored.extents.size() != 4) throw std::invalid_argument("reference: query and key have four axes");
+  const bool paged = form.page_size > 0;
+  const std::int64_t batches = paged ? a.page_table.extents.at(0) : stored.extents[0], heads = stored.extents[1], dim = stored.extents[3];
+  const std::int64_t keys = paged ? a.page_table.extents.at(1) * form.page_size : stored.extents[2];
+  scalar_tensor all({batches, heads, keys, dim});
+  for (std::int64_t b = 0; b < batches; ++b)
+    for (std::int64_t k = 0; k < (paged ? a.key_lengths.at(b) : keys); ++k)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::int64_t outer = paged ? static_cast<std::int64_t>(a.page_table({b, k / form.page_size})) : b, place = paged ? k % form.page_size : k;
+        const double factor = form.scale == kv_scaling::off ? 1 : form.scale == kv_scaling::per_head ? scale({h}) : scale({outer, h, place});
+        for (std::int64_t d = 0; d < dim; ++d) all({b, h, k, d}) = factor * stored({outer, h, place, d});
+      }
+  return all;
+}
+
 operands operands_of(const reference_operator &op, const reference_arguments &a) {
   const numbers &n = op.n;
-  if (n.source == source_kind::operands) return {a.query, a.key, a.value};
+  if (n.source == source_kind::operands && n.cache.scale == kv_scaling::off && !is_paged(n)) return {a.query, a.key, a.value};
+  if (n.source == source_kind::operands) return {a.query, from_cache(op, a, a.key, a.key_scale), from_cache(op, a, a.value, a.value_scale)};
   const scalar_tensor &memory = n.source == source_kind::projection ? a.hidden : a.context;
   return {project(a.hidden, a.query_projection, n.heads, n.head_dim, n.element),
           project(memory, a.key_projection, n.kv_heads, n.head_dim, n.element),
@@ -137,7 +156,8 @@ struct evaluation {
 
   bool allowed(const position_index &at) const {
     const numbers &n = op.n;
-    const std::int64_t position = n.causal == causal_alignment::top_left ? at.query : at.query + (keys - queries);
+    const std::int64_t last = n.causal == causal_alignment::at_length ? arguments.key_lengths[at.batch] : keys;
+    const std::int64_t position = n.causal == causal_alignment::top_left ? at.query : at.query + (last - queries);
     if (n.causal != causal_alignment::off && at.key > position) return false;
     if (n.window.kind != setting::off && static_cast<double>(at.key) < static_cast<double>(position) - window) return false;
     if (n.key_lengths && at.key >= arguments.key_lengths[at.batch]) return false;
@@ -209,7 +229,11 @@ scalar_tensor project_out(const reference_operator &op, const linear_map *given,
 } // namespace
 
 double round_to(element_type element, double x) {
+  const auto saturated = [x](double rounded, double largest) { return std::isinf(rounded) ? std::copysign(largest, x) : rounded; };
   switch (element) {
+    case element_type::e4m3: return saturated(round_binary(x, 4, -6, 448.0), 448.0);
+    case element_type::e5m2: return saturated(round_binary(x, 3, -14, 57344.0), 57344.0);
+    case element_type::int8: return std::clamp(std::nearbyint(x), -127.0, 127.0);
     case element_type::f16: return round_binary(x, 11, -14, 65504.0);
     case element_type::bf16: return round_binary(x, 8, -126, 0x1.fep127);
     default: return static_cast<float>(x);

@@ -7,7 +7,9 @@
 //
 // Diagonals. A query stands at position query + (keys - queries) under bottom_right alignment and without causal, and at
 // position query under top_left. Causal allows keys up to the position, a window w keys from position - w on; without
-// causal the window limits only that left side. `keys` is the extent of the tensors, never a batch's key length.
+// causal the window limits only that left side. `keys` is the extent of the tensors; under at_length it is the batch's key length.
+//
+// Stored keys and values are what their codes say, times their scales. Pages are put together first: [batch, kv_head, key, dim].
 #pragma once
 #include "dsl/reference/reference_operator.hpp"
 #include <cstdint>
@@ -40,6 +42,7 @@ struct reference_arguments {
   scalar_tensor hidden, context;                                           ///< projections
   const linear_map *query_projection = nullptr, *key_projection = nullptr, *value_projection = nullptr, *output_projection = nullptr;
   std::vector<scalar_tensor> inputs;                                       ///< in the order of the spec's declarations
+  scalar_tensor key_scale, value_scale, page_table;                        ///< caches
   std::vector<std::int64_t> key_lengths;                                   ///< one per batch
   double scale = 1, softcap = 0, window = 0;                               ///< where the spec leaves them to the call
 };
@@ -55,6 +58,7 @@ struct reference_answer {
 reference_answer evaluate_reference(const reference_operator &op, const reference_arguments &arguments);
 
 /// x as `element` stores it: nearest, ties to even; too large gives infinity.
+/// e4m3 and e5m2 end at their largest number instead; int8 is the nearest whole number from -127 to 127.
 double round_to(element_type element, double x);
 
 } // namespace attune

@@ -15,6 +15,10 @@ struct gpt2_by_another_name {
   static constexpr auto spec = attention(causal<align::bottom_right>, element<f32>, scale<1, 8>, kv_heads<12>, head_dim<64>,
                                          heads<12>, empty_rows<zero>);
 };
+struct cached {
+  static constexpr auto spec = attention(heads<8>, kv_heads<2>, head_dim<64>, element<bf16>, kv_element<int8>, kv_scale<per_token>, paged<16>, causal<align::bottom_right>);
+};
+struct cached_as_stored { static constexpr auto spec = attention(heads<12>, head_dim<64>, element<f32>, kv_element<f32>, causal<align::bottom_right>); };
 struct slope {};
 struct variant {
   static constexpr auto spec =
@@ -54,6 +58,16 @@ TEST_CASE("the text says all that a kernel depends on") {
         "softmax empty_rows=zero\n"
         "weighted_sum masked_values=finite lse=no weights=no\n"
         "project_out model_dim=384 bias=yes\n");
+}
+
+TEST_CASE("a cache: its form, and the diagonal that pages imply") {
+  CHECK(text<cached>() == "operands heads=8 kv_heads=2 head_dim=64 value_dim=64 element=bf16 extents=free layout=bhsd\n"
+                          "cache element=int8 scale=per_token page_size=16\n"
+                          "scores scale=0.125 softcap=off\n"
+                          "mask causal=at_length sliding_window=off key_lengths=yes\n"
+                          "softmax empty_rows=zero\n"
+                          "weighted_sum masked_values=finite lse=no weights=no\n");
+  CHECK(text<cached_as_stored>() == text<gpt2>());
 }
 
 TEST_CASE("the name is not part of it, nor how a spec is spelt") {

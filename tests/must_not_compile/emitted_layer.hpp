@@ -24,6 +24,7 @@ template <> struct artefact<::layer> {
       masked_value_policy::finite, // masked_values
       tensor_layout::bhsd, // layout
       false, false, // returns_lse, returns_weights
+      {false, element_type::f32, kv_scaling::off, 0}, // cache: own_element, element, scale, page_size
   };
   static constexpr signature call{
       3, { // tensors: name, role, element, written, innermost_contiguous, rank, axes

@@ -1,0 +1,89 @@
+// Calls whose keys and values lie in a cache: pages and lengths are checked before anything runs.
+#include "runtime/call.hpp"
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace attune;
+using namespace attune::axes;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr numbers paged_numbers() {
+  numbers n{};
+  n.heads = 2, n.kv_heads = 1, n.head_dim = 3, n.value_dim = 3;
+  n.causal = causal_alignment::at_length;
+  n.empty_rows = empty_row_policy::error;
+  n.key_lengths = n.returns_weights = true;
+  n.cache = {true, element_type::int8, kv_scaling::per_token, 4};
+  return n;
+}
+
+/// Two batches with two queries each, on seven pages of four keys; room for three pages each. No target: a call that passes every check
+/// ends with no_usable_target.
+struct paged_call {
+  const artefact_info info{"fake::paged", "0", paged_numbers(), signature_of(paged_numbers(), nullptr, 0), nullptr, 0};
+  tensor<float, batch<>, head<>, query<>, head_dim<>> q{2, 2, 2, 3};
+  tensor<std::int8_t, page<>, kv_head<>, slot<>, head_dim<>> keys{7, 1, 4, 3};
+  tensor<std::int8_t, page<>, kv_head<>, slot<>, value_dim<>> values{7, 1, 4, 3};
+  tensor<float, batch<>, head<>, query<>, value_dim<>> out{2, 2, 2, 3};
+  tensor<float, batch<>, head<>, query<>, key<>> weights{2, 2, 2, 12};
+  tensor<float, page<>, kv_head<>, slot<>> key_scales{7, 1, 4}, value_scales{7, 1, 4};
+  tensor<std::int32_t, batch<>, sequence_page<>> table{2, 3};
+  tensor<std::int32_t, batch<>> lengths{2};
+  tensor_ref refs[9] = {erase(q), erase(keys), erase(values), erase(out), erase(weights), erase(key_scales), erase(value_scales), erase(table), erase(lengths)};
+
+  paged_call() {
+    lengths(0) = 12, lengths(1) = 5;
+    const std::int32_t pages[] = {6, 0, 3, 3, 1, -9}; // two sequences may share a page that is only read
+    std::copy(pages, pages + 6, table.begin());
+  }
+  void ends(error_code code, const std::string &part) {
+    const status s = call(info, refs, 9, nullptr, 0, {});
+    CHECK(std::string(name_of(s.code)) == name_of(code));
+    CHECK_THAT(s.message(), Contains(part));
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(paged_call, "pages: what is right passes; the table past a batch's length may hold anything") { ends(error_code::no_usable_target, "fake::paged"); }
+
+TEST_CASE_METHOD(paged_call, "pages: what is wrong is refused") {
+  SECTION("a page behind the last") {
+    table(0, 2) = 7;
+    ends(error_code::bad_page, "tensor page_table: batch 0, sequence_page 2 holds page 7, expected 0 to 6 (the cache has 7 pages)");
+  }
+  SECTION("a page within the length that was never filled") {
+    lengths(1) = 9;
+    ends(error_code::bad_page, "batch 1, sequence_page 2 holds page -9");
+  }
+  SECTION("a length beyond the table") {
+    lengths(1) = 13;
+    ends(error_code::bad_lengths, "batch 1 has length 13, expected 0 to 12 (the pages that page_table has room for)");
+  }
+  SECTION("a negative length") {
+    lengths(0) = -1;
+    ends(error_code::bad_lengths, "batch 0 has length -1");
+  }
+  SECTION("rows are empty where a batch has fewer keys than queries") {
+    lengths(1) = 1;
+    ends(error_code::empty_row, "batch 1, query 0 may attend to no key");
+  }
+  SECTION("slots") {
+    refs[2].extent[2] = 8;
+    ends(error_code::wrong_extent, "tensor value: axis slot: expected 4 (fixed by the spec), got 8");
+  }
+  SECTION("pages of one tensor") {
+    refs[5].extent[0] = 6;
+    ends(error_code::wrong_extent, "tensor key_scale: axis page: expected 7 (as in tensor key), got 6");
+  }
+  SECTION("a tensor with a key axis") {
+    refs[4].extent[3] = 11;
+    ends(error_code::wrong_extent, "tensor attention_weights: axis key: expected 12 (page_table has 3 pages of 4 keys), got 11");
+  }
+  SECTION("element") {
+    refs[1].element = element_type::e4m3;
+    ends(error_code::wrong_element, "tensor key: expected int8 elements, got e4m3");
+  }
+}
