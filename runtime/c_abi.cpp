@@ -1,11 +1,12 @@
 #include "runtime/c_abi.h"
+#include "runtime/c_abi_text.hpp"
+#include "runtime/cache.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/edit_distance.hpp"
 #include "runtime/library.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/weights.hpp"
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -60,21 +61,17 @@ status read_options(const attune_options *given, call_options &options) {
   return {};
 }
 
-/// The axes of a tensor as the C ABI orders them. bshd swaps the head and token axes of query, key, value and output.
-tensor_shape in_layout(tensor_shape s, tensor_layout layout) {
-  const bool headed = s.role == tensor_role::query || s.role == tensor_role::key || s.role == tensor_role::value || s.role == tensor_role::output;
-  if (layout == tensor_layout::bshd && headed && s.rank == 4) std::swap(s.axes[1], s.axes[2]);
-  return s;
-}
-
 bool read_element(const attune_dl_tensor &t, element_type &e) {
-  enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6 };
+  enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6, e4m3 = 10, e5m2 = 12 }; // of DLPack 1.1
   const int code = t.dtype.code, bits = t.dtype.bits;
   if (t.dtype.lanes != 1) return false;
   if (code == floating && bits == 32) e = element_type::f32;
   else if (code == floating && bits == 16) e = element_type::f16;
   else if (code == bfloat && bits == 16) e = element_type::bf16;
   else if (code == signed_integer && bits == 32) e = element_type::i32;
+  else if (code == signed_integer && bits == 8) e = element_type::int8;
+  else if (code == e4m3 && bits == 8) e = element_type::e4m3;
+  else if (code == e5m2 && bits == 8) e = element_type::e5m2;
   else if ((code == unsigned_integer || code == boolean) && bits == 8) e = element_type::boolean;
   else return false;
   return true;
@@ -224,6 +221,52 @@ status call_by_name(const char *spec, const attune_named_tensor *tensors, std::s
   return call(*a, list.tensors, a->call.tensor_count, list.numbers, a->call.number_count, options);
 }
 
+/// A tensor of an append: its shape in the spec's layout, and where it goes.
+struct append_tensor {
+  tensor_shape shape;
+  any_tensor *to;
+  bool needed;
+};
+
+status append_by_name(const char *spec, const attune_named_tensor *given, std::size_t count) {
+  const artefact_info *a = nullptr;
+  if (status s = find(spec, a); !s) return s;
+  const numbers &n = a->n;
+  if (is_projected(n)) return failure(error_code::unknown_spec, "%s: keys and values of this spec are projected in the call, and there is no cache to append to.", a->spec);
+  kv_cache cache;
+  any_tensor new_key, new_value, new_lengths;
+  const auto added = [&](const char *name, tensor_role role, axis_name dim) {
+    return tensor_shape{name, role, element_type::f32, false, true, 4, {{axis_name::batch}, {axis_name::kv_head}, {axis_name::query}, {dim}}};
+  };
+  const auto per_batch = [](const char *name) { return tensor_shape{name, tensor_role::key_lengths, element_type::i32, true, false, 1, {{axis_name::batch}}}; };
+  const bool scaled = n.cache.scale != kv_scaling::off;
+  const append_tensor list[] = {
+      {kv_shape(n, "key", tensor_role::key, axis_name::head_dim), &cache.key, true},
+      {kv_shape(n, "value", tensor_role::value, axis_name::value_dim), &cache.value, true},
+      {per_batch("key_lengths"), &cache.key_lengths, true},
+      {added("new_key", tensor_role::key, axis_name::head_dim), &new_key, true},
+      {added("new_value", tensor_role::value, axis_name::value_dim), &new_value, true},
+      {per_batch("new_lengths"), &new_lengths, false},
+      {kv_scale_shape(n, "key_scale", tensor_role::key_scale), &cache.key_scale, scaled},
+      {kv_scale_shape(n, "value_scale", tensor_role::value_scale), &cache.value_scale, scaled},
+      {{"page_table", tensor_role::page_table, element_type::i32, false, false, 2, {{axis_name::batch}, {axis_name::sequence_page}}}, &cache.page_table, is_paged(n)},
+  };
+  const int all = static_cast<int>(sizeof list / sizeof list[0]);
+  const status s = by_name(a->spec, "tensor", given, count, all, [&](int i) { return list[i].shape.name; }, [&](int i, const attune_named_tensor &t) {
+    if (!t.tensor) return failure(error_code::missing_tensor, "%s: tensor %s was passed as NULL.", a->spec, t.name);
+    if (!list[i].needed && list[i].to != &new_lengths) return failure(error_code::wrong_count, "%s: the spec has no %s. Leave it out.", a->spec, t.name);
+    const tensor_shape shape = in_layout(list[i].shape, n.layout);
+    if (status read = read_tensor(a->spec, shape, *t.tensor, *list[i].to); !read) return read;
+    if (i < 2 && list[i].to->element != shape.element)
+      return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s.", a->spec, shape.name, name_of(shape.element), name_of(list[i].to->element));
+    return status{};
+  });
+  if (!s) return s;
+  for (const append_tensor &t : list)
+    if (t.needed && t.to->rank == 0) return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Its axes are %s.", a->spec, t.shape.name, axes_text(in_layout(t.shape, n.layout)).c_str());
+  return try_append(cache, new_key, new_value, new_lengths);
+}
+
 status pack_by_name(const char *spec, const attune_named_tensor *given, std::size_t count, const attune_options *given_options, attune_packed_weights **packed) {
   const artefact_info *a = nullptr;
   if (status s = find(spec, a); !s) return s;
@@ -241,61 +284,6 @@ status pack_by_name(const char *spec, const attune_named_tensor *given, std::siz
   if (status t = pack_weights(*a, refs, options, memory); !t) return t;
   *packed = new attune_packed_weights{std::move(memory)};
   return {};
-}
-
-// ---- JSON. Names are identifiers and texts of our own: only quotation marks and backslashes need an escape.
-std::string quoted(std::string_view text) {
-  std::string q = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') q += '\\';
-    q += c;
-  }
-  return q + "\"";
-}
-template <class Item> std::string list_of(int count, Item item) {
-  std::string text = "[";
-  for (int i = 0; i < count; ++i) text += (i ? ", " : "") + item(i);
-  return text + "]";
-}
-std::string truth(bool b) { return b ? "true" : "false"; }
-
-std::string shape_json(const tensor_shape &s) {
-  return "{\"name\": " + quoted(s.name) + ", \"element\": " + quoted(name_of(s.element)) + ", \"written\": " + truth(s.written) +
-         ", \"axes\": " + list_of(s.rank, [&](int a) { return quoted(name_of(s.axes[a].axis)); }) +
-         ", \"extents\": " + list_of(s.rank, [&](int a) { return std::to_string(s.axes[a].extent); }) + "}";
-}
-
-std::string weights_json(const artefact_info &a) {
-  std::string text;
-  for (int i = 0; i < 8; ++i) {
-    tensor_shape s = weight_shape(a.n, static_cast<projection>(i % 4), i >= 4);
-    s.element = a.n.element;
-    if (s.rank > 0) text += (text.empty() ? "" : ", ") + shape_json(s);
-  }
-  return "[" + text + "]";
-}
-
-std::string kernel_json(const artefact_kernel &k) {
-  const auto limit = [](int most) { return most == INT_MAX ? std::string("null") : std::to_string(most); };
-  return "{\"max_queries\": " + limit(k.max_queries) + ", \"max_keys\": " + limit(k.max_keys) + ", \"schedule\": " + quoted(k.schedule) + "}";
-}
-
-std::string variant_json(const artefact_variant &v) {
-  return "{\"target\": " + quoted(info_of(v.target).name) + ", \"kernels\": " + list_of(v.kernel_count, [&](int i) { return kernel_json(v.kernels[i]); }) + "}";
-}
-
-std::string spec_json(const artefact_info &a) {
-  return "{\"spec\": " + quoted(a.spec) + ", \"hash\": " + quoted(a.hash) +
-         ", \"tensors\": " + list_of(a.call.tensor_count, [&](int i) { return shape_json(in_layout(a.call.tensors[i], a.n.layout)); }) + ", \"weights\": " + weights_json(a) +
-         ", \"numbers\": " + list_of(a.call.number_count, [&](int i) { return quoted(name_of(a.call.call_numbers[i])); }) +
-         ", \"variants\": " + list_of(a.variant_count, [&](int i) { return variant_json(a.variants[i]); }) + "}";
-}
-
-std::string targets_json(const std::vector<target_report> &reports) {
-  return list_of(static_cast<int>(reports.size()), [&](int i) {
-    const target_report &r = reports[static_cast<std::size_t>(i)];
-    return "{\"name\": " + quoted(info_of(r.target).name) + ", \"in_build\": " + truth(r.in_build) + ", \"runs_here\": " + truth(r.runs_here) + ", \"why_not\": " + quoted(r.why_not) + "}";
-  });
 }
 
 /// Copies the text that `make` returns; no memory and no such spec both give 0.
@@ -330,6 +318,10 @@ int attune_pack_weights(const char *spec, const attune_named_tensor *weights, si
   *packed = nullptr;
   return guarded(message, message_size, [&] { return pack_by_name(spec, weights, count, options, packed); });
 }
+int attune_append(const char *spec, const attune_named_tensor *tensors, size_t count, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] { return append_by_name(spec, tensors, count); });
+}
+
 void attune_free_weights(attune_packed_weights *packed) { delete packed; }
 
 const char *attune_error_name(int code) {

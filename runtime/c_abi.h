@@ -2,7 +2,7 @@
  * C99 and C++. No function throws, prints or aborts; all are safe to call from several threads.
  *
  * Tensor names are the spec's: "query", "key", "value", "output" (or "hidden", "context", "weights", "output"), "lse",
- * "attention_weights", the names of its inputs and masks, "key_lengths"; numbers: "scale", "softcap", "window". Axes stand
+ * "attention_weights", the names of its inputs and masks, "key_scale", "value_scale", "page_table", "key_lengths"; numbers: "scale", "softcap", "window". Axes stand
  * in the order of the spec's layout: query, key, value and output as [batch, head, token, dim] (bhsd) or [batch, token,
  * head, dim] (bshd); all others as attune_spec_text lists them. The leading batch axis may be left out. Strides are in
  * elements, NULL means contiguous; byte_offset counts. Boolean masks are kDLBool or uint8. */
@@ -29,7 +29,7 @@ typedef struct {
   void *data;
   struct { int32_t device_type, device_id; } device;               /* 1: host memory */
   int32_t ndim;
-  struct { uint8_t code, bits; uint16_t lanes; } dtype;            /* code 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+  struct { uint8_t code, bits; uint16_t lanes; } dtype;            /* code 0 int, 1 uint, 2 float, 4 bfloat, 6 bool, 10 e4m3fn, 12 e5m2 */
   int64_t *shape, *strides;
   uint64_t byte_offset;
 } attune_dl_tensor;
@@ -66,6 +66,13 @@ typedef struct {
  * unless generated code itself failed. */
 ATTUNE_API int attune_call(const char *spec, const attune_named_tensor *tensors, size_t tensor_count, const attune_named_number *numbers,
                            size_t number_count, const attune_options *options, char *message, size_t message_size);
+
+/* Writes new keys and values behind those that a cache holds, as the spec stores them, and raises "key_lengths": tensors "key", "value",
+ * "key_lengths", as the spec has them "key_scale", "value_scale" (for each token: written; for each head: read) and "page_table", all as
+ * in a call; "new_key", "new_value" f32, f16 or bf16 [batch, kv_head, token, dim] in the spec's layout; and, where batches get
+ * different numbers of them, "new_lengths" i32 [batch]: how many of each, the last ones. Returns as attune_call; on an error nothing was
+ * written. */
+ATTUNE_API int attune_append(const char *spec, const attune_named_tensor *tensors, size_t count, char *message, size_t message_size);
 
 /* Packs the weights of a spec's projections: "query_weight" [head, head_dim, model_dim], "key_weight", "value_weight"
  * [kv_head, dim, model_dim], "output_weight" [head, value_dim, model_dim], "query_bias" [head, head_dim], "key_bias",

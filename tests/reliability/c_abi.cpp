@@ -276,3 +276,48 @@ TEST_CASE("specs, texts, targets and codes can be asked for") {
   attune_release_workspace();
   CHECK(attune_workspace_bytes() < (1u << 30));
 }
+
+TEST_CASE("appending to a cache by name, in the spec's layout") { // fake::masked: bshd, 2 key heads, head_dim 3, value_dim 2
+  std::vector<float> keys(2 * 5 * 2 * 3), values(2 * 5 * 2 * 2);
+  std::vector<float> new_keys(2 * 1 * 2 * 3), new_values(2 * 1 * 2 * 2);
+  for (std::size_t i = 0; i < new_keys.size(); ++i) new_keys[i] = static_cast<float>(i + 1);
+  std::int32_t lengths[2] = {4, 0};
+  dl_tensor dk{keys.data(), {2, 5, 2, 3}}, dv{values.data(), {2, 5, 2, 2}}, dlengths{lengths, {2}, 0, 32}, dnew_k{new_keys.data(), {2, 1, 2, 3}}, dnew_v{new_values.data(), {2, 1, 2, 2}};
+  std::vector<attune_named_tensor> tensors = {{"key", &dk.t, nullptr}, {"value", &dv.t, nullptr}, {"key_lengths", &dlengths.t, nullptr}, {"new_key", &dnew_k.t, nullptr}, {"new_value", &dnew_v.t, nullptr}};
+  char message[1000] = "";
+  const auto run = [&] { return attune_append("fake::masked", tensors.data(), tensors.size(), message, sizeof message); };
+  const auto fails = [&](error_code code, const std::string &part) {
+    const std::vector<float> before = keys;
+    CHECK(std::string(attune_error_name(run())) == name_of(code));
+    CHECK_THAT(message, Contains(part));
+    CHECK(keys == before);
+  };
+  const int code = run();
+  INFO(message);
+  REQUIRE(code == 0);
+  CHECK(lengths[0] == 5);
+  CHECK(lengths[1] == 1);
+  for (std::size_t i = 0; i < 6; ++i) { // a token's heads lie together
+    CHECK(keys[4 * 6 + i] == new_keys[i]);
+    CHECK(keys[5 * 6 + i] == new_keys[6 + i]);
+  }
+  fails(error_code::bad_lengths, "batch 0 holds 5 keys and gets 1 more, but there is room for 5");
+  dk.t.dtype.bits = 16;
+  fails(error_code::wrong_element, "tensor key: expected f32 elements, got f16");
+  dk.t.dtype.bits = 32;
+  tensors.back().name = "new_values";
+  fails(error_code::unknown_name, "there is no tensor \"new_values\". There are: key, value, key_lengths, new_key");
+  tensors.back().name = "page_table";
+  fails(error_code::wrong_count, "the spec has no page_table");
+  tensors.pop_back();
+  fails(error_code::missing_tensor, "tensor new_value was not passed");
+  CHECK(attune_append("fake::layer", tensors.data(), tensors.size(), message, sizeof message) == static_cast<int>(error_code::unknown_spec));
+}
+
+TEST_CASE_METHOD(named_call, "DLPack's 8-bit elements have their names") {
+  dk.t.dtype.bits = 8;
+  for (const auto &[code, name] : {std::pair{0, "int8"}, {10, "e4m3"}, {12, "e5m2"}}) {
+    dk.t.dtype.code = static_cast<std::uint8_t>(code);
+    fails(error_code::wrong_element, std::string("tensor key: expected f32 elements, got ") + name);
+  }
+}
