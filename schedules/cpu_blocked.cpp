@@ -22,7 +22,7 @@ lane_plan lanes_of(const operator_description &op, const target_info &target, co
 
 blocking blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
   return {p.at("query_tile"), p.at("query_vectors") * f32_lanes(target), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll"),
-          multiplies_pairs(op, target)};
+          p.family == "running" ? lanes_for(op.n.value_dim, f32_lanes(target)) : 0, multiplies_pairs(op, target)};
 }
 
 bool multiplies_pairs(const operator_description &op, const target_info &target) {
@@ -50,7 +50,7 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
                                       {"row_group", "query rows in one register tile of the weighted sum", {4, 6, 8, 12}},
                                       {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4}},
                                       {"value_unroll", "keys that the weighted sum takes at a time", {1, 2, 4}}};
-  if (family == "chunk") all.insert(all.begin() + 1, {"key_chunk", "keys per softmax chunk", {96, 128, 256, 480, 512, 768, 1024, 2048}});
+  if (family != "row_tile") all.insert(all.begin() + 1, {"key_chunk", "keys per softmax chunk", {96, 128, 256, 480, 512, 768, 1024, 2048}});
   for (schedule_parameter &p : all)
     if (p.name == "value_vectors" && op.n.value_dim < 16) p.values = {1};
   return all;
@@ -72,9 +72,9 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
   else // NEON: 24 accumulators in the scores, 16 in the weighted sum : the widest that do not spill
     s = {16, 480, 2, 12, 8, 2, 4};
   const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
-  while (bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes) s.key_chunk *= 2;
+  while (family == "chunk" && bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes) s.key_chunk *= 2;
   schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
-  if (family == "chunk") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
+  if (family != "row_tile") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
   for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
        {"dot_keys", s.dot_keys}, {"dot_unroll", s.unroll}, {"row_group", s.row_group}, {"value_vectors", s.value_vectors}, {"value_unroll", s.unroll}})
     p.parameters.push_back(parameter);
@@ -89,7 +89,7 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
        {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", cut.strip, "query_tile", cut.query_tile),
         divides("row_group", cut.row_group, "query_vectors x lanes", cut.strip), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
-        p.family == "chunk" ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
+        cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
         fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
         fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
@@ -159,6 +159,28 @@ void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
     }
   }
 }
+
+using place_of = std::function<Func &(Func &)>;
+
+/// All chunks' sums stay until the end of the tile.
+void schedule_merge(blocked_attention &a, const lane_plan &lanes, const place_of &per_tile) {
+  const int query_tile = a.cut.query_tile;
+  for (Func *f : {&a.merged, &a.total, &a.maximum, &a.chunk_weight}) per_tile(*f).bound_extent(a.t, 1);
+  a.merged.bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) schedule_row_vectors(*f, a.q, query_tile, lanes.query);
+  a.total.update().reorder(a.q, a.total_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  a.maximum.update().reorder(a.q, a.maximum_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  for (Func *f : {&a.sum, &a.chunk_maximum, &a.chunk_total}) per_tile(*f);
+}
+
+/// One chunk's sums at a time.
+void schedule_running(blocked_attention &a, const place_of &per_tile) {
+  per_tile(a.running).bound_extent(a.t, 1).bound_extent(a.q, a.cut.query_tile).bound(a.lane, 0, a.cut.running_lanes).bound(a.column, 0, a.running_columns())
+      .vectorize(a.lane).unroll(a.column);
+  a.running.update().reorder(a.lane, a.running_chunks.x, a.q, a.running_chunks.y).vectorize(a.lane).unroll(a.running_chunks.x);
+  for (Func *f : {&a.sum, &a.chunk_maximum, &a.chunk_total}) f->compute_at(a.running, a.running_chunks.y).bound_extent(a.c, 1);
+}
 } // namespace
 
 void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_description &op, const target_info &target, const schedule_point &point) {
@@ -167,8 +189,7 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
   Var qo("qo"), qi("qi"), task("task");
   result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
   result.vectorize(a.d, lanes.value_dim).unroll(a.d);
-  for (Func *f : {&a.merged, &a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.total, &a.maximum, &a.inverse_total, &a.chunk_weight, &a.rows})
-    f->bound_extent(a.t, 1);
+  for (Func *f : {&a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.inverse_total, &a.rows}) f->bound_extent(a.t, 1);
   const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };
 
   per_tile(a.staged_query).bound_extent(a.q, query_tile);
@@ -182,17 +203,15 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
     a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d);
     per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
   }
-  per_tile(a.merged).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
-  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
-  for (Func *f : {&a.total, &a.maximum, &a.inverse_total, &a.chunk_weight}) schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
-  a.total.update().reorder(a.q, a.total_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
-  a.maximum.update().reorder(a.q, a.maximum_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  schedule_row_vectors(per_tile(a.inverse_total), a.q, query_tile, lanes.query);
+  if (a.cut.running_lanes > 0) schedule_running(a, per_tile);
+  else schedule_merge(a, lanes, per_tile);
   if (a.has_tile_map) per_tile(a.tile_map);
 
-  per_tile(a.sum).bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
+  a.sum.bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
   schedule_sum(a, lanes);
   for (Func *f : {&a.chunk_maximum, &a.chunk_total}) {
-    schedule_row_vectors(per_tile(*f), a.q, query_tile, lanes.query);
+    schedule_row_vectors(*f, a.q, query_tile, lanes.query);
     f->compute_with(a.sum, a.c);
   }
   a.rows.compute_at(a.sum, a.c).bound_extent(a.q, a.cut.strip).bound_extent(a.s, query_tile / a.cut.strip).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));

@@ -8,7 +8,7 @@
 namespace attune {
 
 struct schedule_point {
-  std::string family;                                      ///< "decode", "chunk", "row_tile", "gpu_running"
+  std::string family;                                      ///< "decode", "chunk", "row_tile", "running", "gpu_running"
   std::vector<std::pair<std::string, int>> parameters;     ///< in the family's own order
   std::string origin;                                      ///< "default", "table <target>/<cpu>", "pinned"
 

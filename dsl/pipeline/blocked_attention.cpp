@@ -26,7 +26,9 @@ blocked_attention::blocked_attention(const operator_description &description, co
   define_operands(source);
   define_rows();
   define_sum();
-  define_merge();
+  if (cut.running_lanes > 0) define_running();
+  else define_merge();
+  define_outputs();
 }
 
 void blocked_attention::define_operands(const attention_source &source) {
@@ -184,30 +186,34 @@ void blocked_attention::define_sum() {
   if (!cut.bf16_pairs) chunk_total(q, c, t, h, b) = rows(q % cut.strip, q / cut.strip, chunk_keys + 1, c, t, h, b);
 }
 
-void blocked_attention::define_merge() {
+blocked_attention::chunk_limits blocked_attention::limits_of_chunks() const {
   const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
-  const Expr chunks = (args.key_count + chunk_keys - 1) / chunk_keys;
-  const Expr first = limits.begin / chunk_keys, last = (limits.end + chunk_keys - 1) / chunk_keys;
+  return {limits.begin / chunk_keys, (limits.end + chunk_keys - 1) / chunk_keys, (args.key_count + chunk_keys - 1) / chunk_keys};
+}
+
+void blocked_attention::define_merge() {
+  const chunk_limits chunks = limits_of_chunks();
   const auto chunk_domain = [&](const char *name) {
-    RDom r(0, chunks, name);
-    r.where(r >= first);
-    r.where(r < last);
+    RDom r(0, chunks.count, name);
+    r.where(r >= chunks.first);
+    r.where(r < chunks.last);
     return r;
   };
-  const auto used = [&](const RDom &r) { return clamp(r, first, max(last - 1, first)); };
   maximum_chunks = chunk_domain("maximum_chunks");
   total_chunks = chunk_domain("total_chunks");
   merged_chunks = chunk_domain("merged_chunks");
 
   maximum(q, t, h, b) = no_score;
-  maximum(q, t, h, b) = max(maximum(q, t, h, b), chunk_maximum(q, used(maximum_chunks), t, h, b));
+  maximum(q, t, h, b) = max(maximum(q, t, h, b), chunk_maximum(q, chunks.used(maximum_chunks), t, h, b));
   chunk_weight(q, c, t, h, b) = exp2_nonpositive(chunk_maximum(q, c, t, h, b) - maximum(q, t, h, b));
-  const Expr total_chunk = used(total_chunks), merged_chunk = used(merged_chunks);
+  const Expr total_chunk = chunks.used(total_chunks), merged_chunk = chunks.used(merged_chunks);
   total(q, t, h, b) = 0.0f;
   total(q, t, h, b) += chunk_weight(q, total_chunk, t, h, b) * chunk_total(q, total_chunk, t, h, b);
   merged(d, q, t, h, b) = 0.0f;
   merged(d, q, t, h, b) += chunk_weight(q, merged_chunk, t, h, b) * sum(d, q, merged_chunk, t, h, b);
+}
 
+void blocked_attention::define_outputs() {
   const Expr row = q % cut.query_tile, tile = q / cut.query_tile;
   const Expr of_row = maximum(row, tile, h, b), sum_of_row = total(row, tile, h, b);
   inverse_total(q, t, h, b) = inverse_or_zero(maximum(q, t, h, b), total(q, t, h, b));

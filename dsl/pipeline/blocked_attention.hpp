@@ -4,7 +4,8 @@
 //   dot         query . key, full tiles and masked tiles apart
 //   rows        per strip of a tile and chunk, in place: first scores and their running maximum, then weights and their sum
 //   sum         weights . value of one chunk
-//   merged      the chunks of a tile put together: sum over c of 2^(max_c - max) sum_c
+//   merged      the chunks of a tile put together: sum over c of 2^(max_c - max) sum_c; at the end of the tile, or (`running_lanes`)
+//               chunk by chunk as they come, so that only one chunk's sum is kept (blocked_running.cpp)
 //   output      merged / total, and exactly 0 for empty rows
 //
 // Where both products run over pairs of bf16 (`bf16_pairs`), the query tile, the weights and the values are stored as pairs of
@@ -25,6 +26,7 @@ struct blocking {
   int dot_keys;       ///< keys of one register tile of `dot`; divides key_block
   int row_group;      ///< query rows of one register tile of `sum`; divides strip
   int value_unroll;   ///< keys that `sum` takes at a time; divides dot_keys
+  int running_lanes;  ///< 0: chunks are merged at the end. Else as they come, with so many features of a value (a divisor of value_dim) side by side
   bool bf16_pairs;    ///< both products over pairs of bf16, for machines that multiply those: dot_keys and value_unroll are even
 };
 
@@ -61,6 +63,11 @@ struct blocked_attention {
   Halide::Func sum{"sum"}, chunk_maximum{"chunk_maximum"}, chunk_total{"chunk_total"};
   Halide::Func maximum{"maximum"}, chunk_weight{"chunk_weight"}, total{"total"}, inverse_total{"inverse_total"}, merged{"merged"};
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
+  /// Where chunks are merged as they come: what is known of the chunks so far, (lane, column, q, ...), and its loop over (column, chunk).
+  Halide::Func running{"running"};
+  Halide::Var lane{"lane"}, column{"column"};
+  Halide::RDom running_chunks;
+  int running_columns() const { return first_value_column + op.n.value_dim / cut.running_lanes; }
   Halide::Func output{"output"}; ///< f32 (d, q, h, b)
   Halide::Func lse{"lse"};       ///< f32 (q, h, b)
   Halide::Func row_maximum{"row_maximum"}, row_total{"row_total"}; ///< f32 (q, h, b): of all chunks; maximum in base 2
@@ -73,6 +80,7 @@ struct blocked_attention {
   bool stages_keys() const { return stages_rows() || is_paged(op.n); }
 
 private:
+  static constexpr int first_value_column = 4; ///< of `running`
   const operator_description &op;
   const call_arguments &args;
 
@@ -95,7 +103,15 @@ private:
   void add_sum_pass(const Halide::RDom &keys, const Halide::Expr &key, const Halide::Func &values);
   void add_pair_sum_pass(const Halide::RDom &keys, const Halide::Expr &pair);
   void define_sum();
+  /// The chunks of a tile that have keys for it: a condition on loops over chunks, and a chunk that is always one of them.
+  struct chunk_limits {
+    Halide::Expr first, last, count;
+    Halide::Expr used(const Halide::Expr &chunk) const { return clamp(chunk, first, max(last - 1, first)); }
+  };
+  chunk_limits limits_of_chunks() const;
   void define_merge();
+  void define_running();
+  void define_outputs();
 };
 
 } // namespace attune

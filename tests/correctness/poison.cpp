@@ -27,7 +27,7 @@ template <class Spec> std::vector<pinned_kernel> every_family() {
   const parameters strips{{"query_tile", 2 * lanes_under_test()}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 32}, {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 2}};
   parameters chunks = strips;
   chunks.emplace_back("key_chunk", 128);
-  return compile_kernels(op, {point_of("row_tile", op, strips), point_of("chunk", op, chunks), point_of("decode", op, {{"key_chunk", 128}})});
+  return compile_kernels(op, {point_of("row_tile", op, strips), point_of("chunk", op, chunks), point_of("running", op, chunks), point_of("decode", op, {{"key_chunk", 128}})});
 }
 
 bool is_nan(const check_tensor &t, const std::vector<std::int64_t> &at) {
