@@ -17,7 +17,7 @@ void blocked_attention::define_running() {
   running_chunks.where(running_chunks.y < chunks.last);
 
   running(lane, column, q, t, h, b) = select(column == largest, no_score, 0.0f);
-  const Expr at = running_chunks.x, chunk = chunks.used(running_chunks.y);
+  const Expr at = running_chunks.x, chunk = running_chunks.y;
   const auto kept = [&](const Expr &which) { return running(lane, which, q, t, h, b); };
   const Expr maximum_of_chunk = chunk_maximum(q, chunk, t, h, b), raised = max(kept(largest), maximum_of_chunk);
   const auto scaled = [&](const Expr &old, const Expr &added) { return old * kept(old_factor) + added * kept(new_factor); };
