@@ -29,7 +29,8 @@ template <element_type E> inline constexpr bool is_cacheable<property<key::kv_el
     is_storable<property<key::element, E>> || E == element_type::int8 || E == element_type::e4m3 || E == element_type::e5m2;
 /// Whether elements of 8 bits and scales stand together: int8 needs a scale, and only 8 bits take one.
 template <class P, class... All> inline constexpr bool has_its_scale = true;
-template <class... All> inline constexpr bool has_its_scale<property<key::kv_element, element_type::int8>, All...> = times<key::kv_scale, All...> > 0;
+template <class... All> inline constexpr bool has_its_scale<property<key::kv_element, element_type::int8>, All...> =
+    (... || (std::is_same_v<All, property<key::kv_scale, kv_scaling::per_head>> || std::is_same_v<All, property<key::kv_scale, kv_scaling::per_token>>));
 template <kv_scaling S, class... All> inline constexpr bool has_its_scale<property<key::kv_scale, S>, All...> =
     (... || (std::is_same_v<All, property<key::kv_element, element_type::int8>> || std::is_same_v<All, property<key::kv_element, element_type::e4m3>> ||
              std::is_same_v<All, property<key::kv_element, element_type::e5m2>>));

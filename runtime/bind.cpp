@@ -251,7 +251,11 @@ status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
   for (int i = 0; i < number_count; ++i)
     if (status s = bind_number(a, i, numbers[i], c); !s) return s;
   if (status s = check_rows(a, c); !s) return s;
-  return is_paged(a.n) ? check_pages(a, c) : status{};
+  if (is_paged(a.n))
+    if (status s = check_pages(a, c); !s) return s;
+  const bool cached = is_paged(a.n) || (a.n.causal == causal_alignment::at_length && !is_projected(a.n));
+  if (cached) cut_to_longest(a, c);
+  return {};
 }
 
 } // namespace attune

@@ -35,8 +35,11 @@ status check_rows(const artefact_info &, const bound_call &) noexcept;
 
 /// The keys that the page table has room for, as the call's key extent. Tensors with a key axis must have as many.
 status bind_pages(const artefact_info &, std::int64_t key_axis, const char *with_key_axis, bound_call &) noexcept;
-/// Refuses pages outside the cache, as far as key lengths reach; then leaves no more of the table than the longest batch needs.
-status check_pages(const artefact_info &, bound_call &) noexcept;
+/// Refuses pages outside the cache, as far as key lengths reach.
+status check_pages(const artefact_info &, const bound_call &) noexcept;
+/// Leaves no more of a cache's keys, or of its page table, than the longest batch has: for specs where nothing else counts on the
+/// extent, which are those with pages or with diagonals that follow key lengths.
+void cut_to_longest(const artefact_info &, bound_call &) noexcept;
 
 /// The place of the tensor of this role in the call, or -1.
 int place_of(const artefact_info &, tensor_role) noexcept;

@@ -44,6 +44,8 @@ template <class From> float largest(const From *row, std::int64_t count) {
 class appending {
 public:
   status bind_all(const kv_cache &cache, const tensor_ref &new_key, const tensor_ref &new_value, const tensor_ref &new_lengths) {
+    if (cache.key.element == element_type::int8 && (cache.key_scale.rank == 0 || cache.value_scale.rank == 0))
+      return failure(error_code::missing_tensor, "append: int8 keys and values need scales. Pass key_scale and value_scale, for each head or for each key.");
     describe(cache, new_key, new_value, new_lengths);
     if (status s = bind(info_, given_, info_.call.tensor_count, nullptr, 0, c_); !s) return s;
     if (status s = check_lengths(); !s) return s;
@@ -91,11 +93,13 @@ private:
     numbers &n = info_.n;
     n.element = cache.key.element == element_type::boolean || cache.key.element == element_type::i32 ? element_type::f32 : cache.key.element;
     n.key_lengths = true;
-    for (int a = 0; a < cache.key.rank && cache.page_table.rank > 0; ++a)
-      if (cache.key.axes[a] == axis_name::slot) n.cache.page_size = static_cast<int>(std::clamp<std::int64_t>(cache.key.extent[a], 1, 1 << 20));
+    const bool paged = cache.page_table.rank > 0;
+    n.cache.page_size = paged ? 1 : 0;
+    for (int a = 0; a < cache.key.rank && paged; ++a)
+      if (cache.key.axes[a] == axis_name::slot) n.cache.page_size = static_cast<int>(std::clamp<std::int64_t>(cache.key.extent[a], 1, INT32_MAX));
     for (int a = 0; a < cache.page_table.rank; ++a)
       if (cache.page_table.axes[a] == axis_name::sequence_page) capacity_ = cache.page_table.extent[a] * n.cache.page_size;
-    const bool scaled = cache.key_scale.rank > 0 || n.element == element_type::int8;
+    const bool scaled = cache.key_scale.rank > 0;
     n.cache.scale = !scaled ? kv_scaling::off : cache.key_scale.rank == 1 ? kv_scaling::per_head : kv_scaling::per_token;
     add(kv_shape(n, "key", tensor_role::key, axis_name::head_dim), cache.key, true);
     add(kv_shape(n, "value", tensor_role::value, axis_name::value_dim), cache.value, true);

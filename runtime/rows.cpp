@@ -45,14 +45,12 @@ status bind_pages(const artefact_info &a, std::int64_t key_axis, const char *wit
                  static_cast<long long>(c.key), static_cast<long long>(pages), a.n.cache.page_size, static_cast<long long>(key_axis));
 }
 
-status check_pages(const artefact_info &a, bound_call &c) noexcept {
+status check_pages(const artefact_info &a, const bound_call &c) noexcept {
   const bound_tensor &lengths = c.tensors[place_of(a, tensor_role::key_lengths)];
-  bound_tensor &table = c.tensors[place_of(a, tensor_role::page_table)];
+  const bound_tensor &table = c.tensors[place_of(a, tensor_role::page_table)];
   const std::int64_t pages = c.tensors[place_of(a, tensor_role::key)].extent[0];
-  std::int64_t longest = 0;
   for (std::int64_t b = 0; b < c.batch; ++b) {
     const std::int64_t needed = pages_of(length_of(lengths, b), a.n.cache.page_size);
-    longest = std::max(longest, needed);
     for (std::int64_t p = 0; p < needed; ++p) {
       const std::int64_t page = static_cast<const std::int32_t *>(table.data)[b * table.stride[0] + p * table.stride[1]];
       if (page >= 0 && page < pages) continue;
@@ -61,9 +59,22 @@ status check_pages(const artefact_info &a, bound_call &c) noexcept {
                      static_cast<long long>(pages));
     }
   }
-  table.extent[1] = longest;
-  c.key = longest * a.n.cache.page_size;
   return {};
+}
+
+void cut_to_longest(const artefact_info &a, bound_call &c) noexcept {
+  const bound_tensor &lengths = c.tensors[place_of(a, tensor_role::key_lengths)];
+  std::int64_t longest = 0;
+  for (std::int64_t b = 0; b < c.batch; ++b) longest = std::max(longest, length_of(lengths, b));
+  if (is_paged(a.n)) {
+    const std::int64_t pages = pages_of(longest, a.n.cache.page_size);
+    c.tensors[place_of(a, tensor_role::page_table)].extent[1] = pages;
+    c.key = pages * a.n.cache.page_size;
+    return;
+  }
+  for (const tensor_role role : {tensor_role::key, tensor_role::value, tensor_role::key_scale, tensor_role::value_scale})
+    if (const int place = place_of(a, role); place >= 0 && c.tensors[place].shape->rank > 2) c.tensors[place].extent[2] = longest;
+  c.key = longest;
 }
 
 status check_rows(const artefact_info &a, const bound_call &c) noexcept {

@@ -1,5 +1,6 @@
 // The CPU families compute the same operator, at their default points and at others: on every target, against the scalar reference.
 // (The emitted kernels that other tests run all have the points that are chosen when nobody pins one.)
+#include "tests/specs/caches.hpp"
 #include "tests/support/pinned_kernel.hpp"
 
 using namespace attune;
@@ -116,4 +117,19 @@ TEST_CASE("decode: a mask function that leaves chunks empty, eight heads to a ke
 TEST_CASE("decode: mask tensors, an odd value_dim") {
   check_decode<masked<f32>>(2);
   check_decode<masked<bf16>>(2);
+}
+
+TEST_CASE("blocked: all keys of a cache in one chunk, out of pages and as they are stored") {
+  const auto in_one_chunk = [](const operator_description &op, const reference_operator &meaning) {
+    const pinned_kernel kernel = compile_kernel(op, point_of("row_tile", op));
+    for (const auto &[queries, keys] : lengths{{1, 1}, {19, 33}, {40, 300}}) {
+      check_call call(meaning, shape(3, queries, keys));
+      const status ended = call.run(kernel->info(), options_under_test());
+      INFO(op.name << ": " << queries << " queries, " << keys << " keys; " << ended.message());
+      REQUIRE(ended);
+      CHECK(call.differences(call.reference()) == "");
+    }
+  };
+  in_one_chunk(describe<caches::int8_tokens>(), refer<caches::int8_tokens>());
+  in_one_chunk(describe<caches::paged_bf16>(), refer<caches::paged_bf16>());
 }

@@ -80,7 +80,7 @@ std::uint32_t encode(double exact, element_type e) {
     case element_type::bf16: return bits >> 16;
     case element_type::boolean: return exact != 0;
     case element_type::i32: return static_cast<std::uint32_t>(static_cast<std::int32_t>(exact));
-    case element_type::f16: break;
+    default: break;
   }
   const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude == 0) return sign;
@@ -94,7 +94,7 @@ double decode(std::uint32_t stored, element_type e) {
     case element_type::bf16: return std::bit_cast<float>(stored << 16);
     case element_type::boolean: return stored & 1;
     case element_type::i32: return static_cast<std::int32_t>(stored);
-    case element_type::f16: break;
+    default: break;
   }
   const int exponent = stored >> 10 & 31, mantissa = stored & 1023;
   const double sign = stored & 0x8000 ? -1 : 1;

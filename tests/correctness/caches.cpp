@@ -150,3 +150,20 @@ TEST_CASE("int8 with a scale for each head, e4m3 and e5m2 stay near what was sto
   wide.append_tokens(40, {40, 33});
   wide.check(7, 0x1p-3); // two bits of fraction: relative errors of up to 2^-3
 }
+
+TEST_CASE("a NaN among codes or scales shows in the rows that attend to it, and in no other") {
+  for (const int queries : {1, 30}) {
+    check_case how;
+    how.batch = 1, how.queries = queries, how.keys = 50;
+    kernel_call<caches::e4m3_heads> code(how);
+    code.tensor("key").set({0, 1, 30, 3}, std::numeric_limits<double>::quiet_NaN()); // causal: the rows before query 10 of 30 do not see key 30
+    code.must_agree();
+    kernel_call<caches::paged_int8> scale(how);
+    const auto page = static_cast<std::int64_t>(scale.tensor("page_table").get({0, 4}));
+    scale.tensor("value_scale").set({page, 0, 5}, std::numeric_limits<double>::quiet_NaN());
+    scale.tensor("additive_mask").for_each([&](const auto &at) { // key 37 is masked for head 1, and not for heads 0 and 2
+      if (at[1] == 37) scale.tensor("additive_mask").set(at, at[0] == 1 ? -std::numeric_limits<double>::infinity() : 0.5);
+    });
+    scale.must_agree();
+  }
+}

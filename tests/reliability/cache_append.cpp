@@ -75,7 +75,7 @@ TEST_CASE("append: as many as each batch gets, the last ones") {
 
 TEST_CASE("append: int8 with a scale for each key: max |x| / 127, to nearest") {
   contiguous<std::int8_t> c;
-  c.refuses(error_code::wrong_axis, "tensor key_scale was passed without axis");
+  c.refuses(error_code::missing_tensor, "int8 keys and values need scales");
   c.cache.key_scale = c.key_scales, c.cache.value_scale = c.value_scales;
   for (int d = 0; d < 3; ++d) c.new_keys(1, 0, 0, d) = 0;
   c.new_keys(1, 0, 1, 1) = std::numeric_limits<float>::quiet_NaN();
@@ -141,6 +141,11 @@ TEST_CASE("append: wrong axes, elements, extents and overlap are refused as in a
   SECTION("overlap") {
     c.cache.value.data = c.new_values.data();
     c.refuses(error_code::overlap, "tensor value is written and shares memory with tensor new_value");
+  }
+  SECTION("a page table, and keys that are in no pages") {
+    tensor<std::int32_t, batch<>, sequence_page<>> table(2, 3);
+    c.cache.page_table = table;
+    c.refuses(error_code::wrong_axis, "tensor key has no axis batch. Its axes are page, kv_head, slot, head_dim");
   }
   SECTION("length") {
     c.lengths(1) = -1;

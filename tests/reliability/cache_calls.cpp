@@ -1,7 +1,12 @@
 // Calls whose keys and values lie in a cache: pages and lengths are checked before anything runs.
+#include "HalideRuntime.h"
+#include "fake_library.hpp"
 #include "runtime/call.hpp"
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <climits>
 #include <string>
+#include <vector>
 
 using namespace attune;
 using namespace attune::axes;
@@ -45,7 +50,45 @@ struct paged_call {
   }
 };
 
+/// A kernel that notes the extents of its second tensor, key, and of the eighth, the page table or the lengths.
+std::vector<int> seen_key, seen_table;
+int note_extents(void **argv) {
+  const auto extents = [](void *p) {
+    const halide_buffer_t &b = *static_cast<halide_buffer_t *>(p);
+    std::vector<int> all;
+    for (int i = 0; i < b.dimensions; ++i) all.push_back(b.dim[i].extent);
+    return all;
+  };
+  seen_key = extents(argv[2]), seen_table = extents(argv[6]);
+  return 0;
+}
+int never(void **) { return -1; }
+
+/// Kernels for at most 8 keys, and for more, which no call here may take.
+struct noted_call : paged_call {
+  const artefact_kernel kernels[2] = {{INT_MAX, 8, note_extents, "noted"}, {INT_MAX, INT_MAX, never, "never"}};
+  const artefact_variant variant{fake::least_target(), kernels, 2, nullptr, 0};
+  const artefact_info with_kernels{"fake::paged", "0", paged_numbers(), signature_of(paged_numbers(), nullptr, 0), &variant, 1};
+};
+
 } // namespace
+
+TEST_CASE_METHOD(noted_call, "pages: a kernel sees as much of the table as the longest batch needs, and is chosen by that") {
+  lengths(0) = 3;
+  const status s = call(with_kernels, refs, 9, nullptr, 0, {});
+  INFO(s.message());
+  REQUIRE(s);
+  CHECK(seen_key == std::vector<int>{3, 4, 1, 7});
+  CHECK(seen_table == std::vector<int>{2, 2});
+  lengths(0) = lengths(1) = 0; // no kernel is needed
+  std::fill(out.begin(), out.end(), 5.0f);
+  std::fill(weights.begin(), weights.end(), 5.0f);
+  artefact_info zero_rows = with_kernels;
+  zero_rows.n.empty_rows = empty_row_policy::zero;
+  REQUIRE(call(zero_rows, refs, 9, nullptr, 0, {}));
+  CHECK(std::count(out.begin(), out.end(), 0.0f) == out.size());
+  CHECK(std::count(weights.begin(), weights.end(), 0.0f) == weights.size());
+}
 
 TEST_CASE_METHOD(paged_call, "pages: what is right passes; the table past a batch's length may hold anything") { ends(error_code::no_usable_target, "fake::paged"); }
 
