@@ -17,14 +17,15 @@ attune_add_library(attention_kernels HEADERS specs.hpp SPECS {specs} TARGETS {ta
 add_library(onnx_attention SHARED empty.cpp)
 target_link_libraries(onnx_attention PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,attention_kernels,attune_runtime>)
 """
+NAMESPACE = "onnx_cases"
 SPECS_HEADER = """#pragma once
 #include "dsl/spec.hpp"
 
-namespace onnx_cases {{
+namespace {namespace} {{
 using namespace attune;
 
 {structs}
-}} // namespace onnx_cases
+}} // namespace {namespace}
 """
 
 
@@ -54,9 +55,9 @@ def build(specs: dict[str, str], target: str, attune_build: Path, work: Path) ->
     """The kernels of specs, struct name -> chain. What stands in `work` from an earlier run is used again where it is the same."""
     work.mkdir(parents=True, exist_ok=True)
     structs = "".join(f"struct {name} {{ static constexpr auto spec = {chain}; }};\n" for name, chain in sorted(specs.items()))
-    write_if_changed(work / "specs.hpp", SPECS_HEADER.format(structs=structs))
+    write_if_changed(work / "specs.hpp", SPECS_HEADER.format(namespace=NAMESPACE, structs=structs))
     write_if_changed(work / "empty.cpp", "// all that is in this library comes from the static ones\n")
-    names = " ".join(f"onnx_cases::{name}" for name in sorted(specs))
+    names = " ".join(f"{NAMESPACE}::{name}" for name in sorted(specs))
     write_if_changed(work / "CMakeLists.txt", CMAKE_LISTS.format(specs=names, target=target))
     cmake = shutil.which("cmake", path=Path(attune_tool(attune_build, "CMAKE_COMMAND")).parent)
     run(cmake, "-S", work, "-B", work / "build", "-G", "Ninja", f"-Dattune_DIR={attune_build}",
@@ -115,10 +116,16 @@ class Kernels:
 
     def call(self, struct: str, tensors: dict[str, np.ndarray], numbers: dict[str, float]) -> str:
         """Runs the kernel on the arrays. Returns why it did not run; empty if it did."""
+        values = (NamedNumber * len(numbers))(*(NamedNumber(name.encode(), v) for name, v in numbers.items()))
+        return self._run(self._library.attune_call, struct, tensors, values, ctypes.c_size_t(len(values)), None)
+
+    def append(self, struct: str, tensors: dict[str, np.ndarray]) -> str:
+        """Writes new keys and values behind those that a cache holds. Returns why it did not; empty if it did."""
+        return self._run(self._library.attune_append, struct, tensors)
+
+    def _run(self, function, struct: str, tensors: dict[str, np.ndarray], *more) -> str:
         views = {name: dl_tensor(a) for name, a in tensors.items()}
         named = (NamedTensor * len(views))(*(NamedTensor(name.encode(), ctypes.pointer(t), None) for name, t in views.items()))
-        values = (NamedNumber * len(numbers))(*(NamedNumber(name.encode(), v) for name, v in numbers.items()))
         message = ctypes.create_string_buffer(1000)
-        code = self._library.attune_call(f"onnx_cases::{struct}".encode(), named, ctypes.c_size_t(len(named)), values,
-                                         ctypes.c_size_t(len(values)), None, message, ctypes.c_size_t(len(message)))
+        code = function(f"{NAMESPACE}::{struct}".encode(), named, ctypes.c_size_t(len(named)), *more, message, ctypes.c_size_t(len(message)))
         return message.value.decode() if code != 0 else ""

@@ -17,11 +17,13 @@ MASK_AXES = ("axis::batch", "axis::head", "axis::query", "axis::key")
 @dataclass
 class Call:
     """`spec` is the chain as C++ writes it. Tensors go by Attune's names, with axes in the order of layout<bhsd>.
-    `results` are ONNX's outputs: arrays that the call fills (views of them are among the tensors), or that need no kernel."""
+    `appended`, if there is a past: the tensors that join new keys and values to it before the call.
+    `results` are ONNX's outputs: the arrays that append and call fill; views of them are among the tensors."""
 
     spec: str
     tensors: dict[str, np.ndarray]
     numbers: dict[str, float]
+    appended: dict[str, np.ndarray] = field(default_factory=dict)
     results: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -33,14 +35,16 @@ def translate(case: NodeTest, data: DataSet) -> Call:
     check_attributes(case.attributes)
     attributes, inputs = case.attributes, data.inputs
     query = with_heads(inputs["Q"], attributes.get("q_num_heads"), "q_num_heads")
-    key = after_past(inputs.get("past_key"), with_heads(inputs["K"], attributes.get("kv_num_heads"), "kv_num_heads"))
-    value = after_past(inputs.get("past_value"), with_heads(inputs["V"], attributes.get("kv_num_heads"), "kv_num_heads"))
+    key = with_heads(inputs["K"], attributes.get("kv_num_heads"), "kv_num_heads")
+    value = with_heads(inputs["V"], attributes.get("kv_num_heads"), "kv_num_heads")
     if not query.dtype == key.dtype == value.dtype:
         raise NotExpressible(f"Q, K and V are of the types {query.dtype}, {key.dtype}, {value.dtype}; a spec has one element type")
     if query.dtype not in ELEMENTS:
         raise NotExpressible(f"elements of type {query.dtype}; a spec takes f32, f16 or bf16")
 
     call = Call("", {"query": query, "key": key, "value": value}, {})
+    if "past_key" in inputs:
+        key, value = append_to_past(inputs, call)
     operands = [f"heads<{query.shape[1]}>", f"kv_heads<{key.shape[1]}>", f"head_dim<{query.shape[3]}>",
                 f"value_dim<{value.shape[3]}>", f"element<{ELEMENTS[query.dtype]}>"]
     scores = numbers_of_scores(attributes, call)
@@ -67,8 +71,17 @@ def with_heads(x: np.ndarray, heads: int | None, attribute: str) -> np.ndarray:
     return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(0, 2, 1, 3)
 
 
-def after_past(past: np.ndarray | None, new: np.ndarray) -> np.ndarray:
-    return new if past is None else np.concatenate((past, new), axis=2)
+def append_to_past(inputs: dict, call: Call) -> tuple[np.ndarray, np.ndarray]:
+    """Caches that hold the past and have room for the new keys and values."""
+    past = inputs["past_key"].shape[2]
+    for name in ("key", "value"):
+        new = call.tensors[name]
+        cache = np.empty((*new.shape[:2], past + new.shape[2], new.shape[3]), new.dtype)
+        cache[:, :, :past] = inputs[f"past_{name}"]
+        call.appended |= {name: cache, f"new_{name}": new}
+        call.tensors[name] = cache
+    call.appended["key_lengths"] = np.full(call.tensors["key"].shape[0], past, np.int32)
+    return call.tensors["key"], call.tensors["value"]
 
 
 def numbers_of_scores(attributes: dict, call: Call) -> list[str]:
