@@ -27,6 +27,7 @@ const feature features[] = {
     {"alibi", [](const reference_operator &op) { return !op.score_functions.empty(); }},
     {"gqa", [](const reference_operator &op) { return op.n.kv_heads < op.n.heads; }},
     {"value_dim", [](const reference_operator &op) { return op.n.value_dim != op.n.head_dim; }},
+    {"paged", [](const reference_operator &op) { return is_paged(op.n); }},
     {"lse", [](const reference_operator &op) { return op.n.returns_lse; }},
 };
 

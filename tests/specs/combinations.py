@@ -16,6 +16,7 @@ FEATURES = {
     "alibi": ("scores", "[](auto s, auto at) { return s - at(slope{}, at.head) / 64 * (at.query - at.key); }", None),
     "gqa": ("operands", "kv_heads<2>", None),
     "value_dim": ("operands", "value_dim<24>", None),
+    "paged": ("operands", "paged<16>", None),
     "lse": ("weighted_sum", "returns<lse>", None),
 }
 AT_ONCE = 6  # features of one spec, with those that they need
