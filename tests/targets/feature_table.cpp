@@ -1,0 +1,103 @@
+// Prints docs/features.md: features of the language, the targets that carry a spec with them (as the generator answers), and the
+// tests that show them. tests/targets/features_test.cmake compares, and looks whether the tests are there.
+#include "dsl/pipeline/describe.hpp"
+#include "schedules/build.hpp"
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace feature_specs {
+using namespace attune;
+
+struct plain { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>); };
+struct half { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f16>); };
+struct brain { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<bf16>); };
+struct grouped { static constexpr auto spec = attention(heads<4>, kv_heads<2>, head_dim<64>, element<f32>); };
+struct dims { static constexpr auto spec = attention(heads<4>, head_dim<64>, value_dim<32>, element<f32>); };
+struct one_layer { static constexpr auto spec = layer(model_dim<64>, heads<2>, head_dim<32>, element<f32>, bias); };
+struct cross {
+  static constexpr auto spec = project(model_dim<64>, heads<2>, head_dim<32>, element<f32>, cross_attention) | scores() | softmax() | weighted_sum() | project_out();
+};
+struct bottom_right { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, causal<align::bottom_right>); };
+struct top_left { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, causal<align::top_left>); };
+struct at_length { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, causal<align::at_length>); };
+struct window { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, causal<align::bottom_right>, sliding_window<runtime>); };
+struct lengths { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, key_lengths); };
+struct boolean_mask { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, boolean<axis::batch, axis::query, axis::key>); };
+struct additive_mask { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, additive<axis::head, axis::query, axis::key>); };
+struct mask_function { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, [](auto at) { return at.query / 64 == at.key / 64; }); };
+struct capped { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, scale<runtime>, softcap<runtime>); };
+struct slope {};
+struct score_function {
+  static constexpr auto spec = operands(heads<4>, head_dim<64>, element<f32>, input<slope>(f32, axis::head))
+                             | scores([](auto s, auto at) { return s - at(slope{}, at.head) * (at.query - at.key); })
+                             | softmax() | weighted_sum();
+};
+struct no_empty_rows { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, key_lengths, empty_rows<empty_row_policy::error>); };
+struct anything_masked { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, key_lengths, masked_values<anything>); };
+struct with_lse { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, returns<lse>); };
+struct with_weights { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, returns<weights>); };
+struct int8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<int8>, kv_scale<per_token>); };
+struct fp8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<e4m3>); };
+struct pages { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, paged<16>); };
+
+struct feature {
+  const char *what;
+  operator_description (*describe)();
+  std::vector<const char *> tests; ///< as ctest names them, up to the target
+};
+
+const feature features[] = {
+    {"any head_dim, f32", describe<plain>, {"correctness.variant.head_dim_1", "correctness.variant.head_dim_96", "correctness.variant.head_dim_256"}},
+    {"f16", describe<half>, {"correctness.variant.f16_gqa", "correctness.variant.f16_odd"}},
+    {"bf16", describe<brain>, {"correctness.variant.bf16_gqa", "correctness.variant.bf16_odd"}},
+    {"grouped-query and multi-query: `kv_heads`", describe<grouped>, {"correctness.variant.gqa_causal", "correctness.variant.mqa"}},
+    {"`value_dim` apart from `head_dim`", describe<dims>, {"correctness.variant.head_dim_3_value_dim_5"}},
+    {"projections: `project`, `project_out`, `bias`", describe<one_layer>, {"correctness.layer.layer_f32", "correctness.layer.layer_bf16"}},
+    {"cross-attention with projections", describe<cross>, {"correctness.layer.cross_layer"}},
+    {"`causal<align::bottom_right>`", describe<bottom_right>, {"correctness.reported_faults", "correctness.variant.gqa_causal"}},
+    {"`causal<align::top_left>`", describe<top_left>, {"correctness.reported_faults", "correctness.variant.top_left"}},
+    {"`causal<align::at_length>`", describe<at_length>, {"correctness.cache.int8_tokens"}},
+    {"`sliding_window`, fixed or at the call", describe<window>, {"correctness.variant.window_bottom_right", "correctness.semantics"}},
+    {"`key_lengths`", describe<lengths>, {"correctness.variant.lengths", "correctness.semantics"}},
+    {"`boolean` masks over any axes", describe<boolean_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_key"}},
+    {"`additive` masks over any axes", describe<additive_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_bf16"}},
+    {"mask functions, tiles skipped", describe<mask_function>, {"correctness.variant.block_diagonal", "codegen.tiles"}},
+    {"`scale`, `softcap`, fixed or at the call", describe<capped>, {"correctness.variant.fixed_softcap", "correctness.semantics"}},
+    {"score functions that read inputs", describe<score_function>, {"correctness.variant.alibi", "correctness.variant.two_score_functions"}},
+    {"empty rows are an error", describe<no_empty_rows>, {"correctness.semantics"}},
+    {"NaN and infinity in masked values", describe<anything_masked>, {"correctness.semantics", "correctness.poison"}},
+    {"`returns<lse>`", describe<with_lse>, {"correctness.reported_faults", "correctness.variant.plain"}},
+    {"`returns<weights>`", describe<with_weights>, {"correctness.variant.with_weights", "correctness.variant.bf16_weights"}},
+    {"keys and values in int8", describe<int8_cache>, {"correctness.cache.int8_tokens", "correctness.cache.int8_heads"}},
+    {"keys and values in fp8", describe<fp8_cache>, {"correctness.cache.e4m3_heads", "correctness.cache.e5m2_bare"}},
+    {"keys and values in pages: `paged`", describe<pages>, {"correctness.cache.paged_f32", "correctness.cache.paged_bf16"}},
+};
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &w : words) text += (text.empty() ? "" : ", ") + w;
+  return text;
+}
+
+void print_row(const feature &f) {
+  const operator_description op = f.describe();
+  std::vector<std::string> carrying, tests;
+  for (const target_info &t : all_targets)
+    if (why_not(op, t).empty()) carrying.push_back(t.name);
+  for (const char *test : f.tests) tests.push_back("`" + std::string(test) + "`");
+  const bool everywhere = carrying.size() == std::size(all_targets);
+  std::printf("| %s | %s | %s |\n", f.what, everywhere ? "all" : joined(carrying).c_str(), joined(tests).c_str());
+}
+} // namespace feature_specs
+
+int main() {
+  using namespace feature_specs;
+  std::puts("# Features\n\n"
+            "What the language can say, the targets whose kernels carry it, and the tests that show it (names as `ctest` has them, without the\n"
+            "target at their end). Every two of the features that change a score or a row meet in a spec of `correctness.combination.*`. ONNX's own cases:\n"
+            "`conformance.onnx`. This page is the output of `feature_table`, which asks the generator; a test compares the two, and looks whether the\n"
+            "tests are there.\n\n"
+            "| feature | targets | tests |\n|---|---|---|");
+  for (const feature &f : features) print_row(f);
+}

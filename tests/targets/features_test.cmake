@@ -1,0 +1,15 @@
+# docs/features.md is what feature_table prints, and ctest knows the tests that it names.   PROGRAM, PAGE, CTEST, BUILD
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE now COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${PAGE} page)
+if(NOT now STREQUAL page)
+  message(FATAL_ERROR "${PAGE} is not current: write the output of ${PROGRAM} into it")
+endif()
+execute_process(COMMAND ${CTEST} --test-dir ${BUILD} -N OUTPUT_VARIABLE tests COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "`[a-z]+\\.[a-z0-9_.]+`" named "${page}") # folder.test
+foreach(name IN LISTS named)
+  string(REPLACE "`" "" name ${name})
+  string(FIND "${tests}" ": ${name}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "${PAGE} names the test ${name}, which does not exist")
+  endif()
+endforeach()
