@@ -30,6 +30,15 @@ std::map<std::string, double> peers_of(const row_result &row, const peak_table &
   return all;
 }
 
+/// Our rate over the probe in the same minute: where the highest probe is of a time when the machine could do more, this
+/// tells a slow kernel from a slow machine.
+double of_probe_beside(const row_result &row) {
+  const std::vector<double> &seconds = row.seconds.at(ours);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < seconds.size(); ++i) ratios.push_back(row.what.amount() / seconds[i] / 1e9 / row.beside[i]);
+  return median(ratios);
+}
+
 double speed_up_of(const row_result &row) { return median(row.seconds.at(ours_on_one_thread)) / median(row.seconds.at(ours)); }
 
 std::string bytes_text(std::size_t bytes) {
@@ -40,12 +49,13 @@ std::vector<std::string> cells_of(const row_result &row, const peak_table &peaks
   const double number = value_of(row);
   const std::string value = fmt::format("{} {}", number < 1e4 ? fmt::format("{:.4g}", number) : fmt::format("{:.0f}", number), unit_of(row.what.counts));
   const std::string scratch = bytes_text(row.scratch_bytes);
-  if (!is_timed(row)) return {row.what.name, value, "", "", "", "", scratch};
+  if (!is_timed(row)) return {row.what.name, value, "", "", "", "", "", scratch};
   const auto peers = peers_of(row, peaks);
   const auto best = std::max_element(peers.begin(), peers.end(), [](const auto &a, const auto &b) { return a.second < b.second; });
   return {row.what.name,
           value,
           fmt::format("{:.3f}", rate_of(row, ours) / peak_of(row, peaks)),
+          fmt::format("{:.3f}", of_probe_beside(row)),
           best == peers.end() ? "–" : fmt::format("{:.3f} {}", best->second, best->first),
           row.seconds.count(ours_on_one_thread) ? fmt::format("{:.2f}", speed_up_of(row)) : "",
           fmt::format("{:.1f} %{}", 100 * spread(row.seconds.at(ours)), row.disturbed ? fmt::format(", {} again", row.disturbed) : ""),
@@ -55,11 +65,12 @@ std::vector<std::string> cells_of(const row_result &row, const peak_table &peaks
 
 nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
   nlohmann::ordered_json j = {{"work", row.what.name}, {"target", info_of(row.what.target).name}, {"threads", row.what.threads},
-                              {"value", value_of(row)}, {"unit", unit_of(row.what.counts)}, {"of_peak", nullptr}, {"peers", nlohmann::ordered_json::object()},
+                              {"value", value_of(row)}, {"unit", unit_of(row.what.counts)}, {"of_peak", nullptr}, {"of_probe_beside", nullptr}, {"peers", nlohmann::ordered_json::object()},
                               {"spread", nullptr}, {"scratch_bytes", row.scratch_bytes}, {"error_in_bounds", row.error}, {"schedule", row.schedule}};
   j["left_out"] = row.left_out;
   if (!is_timed(row)) return j;
   j["of_peak"] = rate_of(row, ours) / peak_of(row, peaks);
+  j["of_probe_beside"] = of_probe_beside(row);
   j["peers"] = peers_of(row, peaks);
   j["spread"] = spread(row.seconds.at(ours));
   if (row.seconds.count(ours_on_one_thread)) j["speed_up"] = speed_up_of(row);
@@ -69,12 +80,13 @@ nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
   j["bytes_at_least"] = row.what.least_bytes();
   j["rounds"] = row.seconds.at(ours).size();
   j["disturbed"] = row.disturbed;
+  j["probe_beside"] = row.beside;
   j["seconds"] = row.seconds;
   return j;
 }
 
 std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks) {
-  table cells{{"work", "value", "of peak", "best peer, of peak", "speed-up", "spread", "scratch"}};
+  table cells{{"work", "value", "of peak", "of probe beside", "best peer, of peak", "speed-up", "spread", "scratch"}};
   std::map<std::string, std::vector<std::string>> without; // by peer and reason: the works
   for (const row_result &row : rows) {
     cells.push_back(cells_of(row, peaks));

@@ -84,15 +84,14 @@ bench_run::bench_run(const peer_setting &setting) : peers(setting), one_core_({u
 }
 
 double bench_run::probe(const work &w) {
-  const probe_kind kind = w.probe();
-  const double got = (w.threads > 1 ? *two_cores_ : one_core_).run(kind);
-  double &highest = peaks[{kind, w.threads}];
+  const double got = (w.threads > 1 ? *two_cores_ : one_core_).run(w.probe());
+  double &highest = peaks[{w.probe(), w.threads}];
   highest = std::max(highest, got);
-  return got / highest;
+  return got;
 }
 
 row_result bench_run::measure(const work &w, benchmark::State &state) {
-  row_result row{w, {}, {}, schedule_of(w), 0, 0, 0};
+  row_result row{w, {}, {}, {}, schedule_of(w), 0, 0, 0};
   const std::unique_ptr<timed_call> made = make_call(w);
   timed_call &kernel = *made;
   row.scratch_bytes = kernel.scratch_bytes();
@@ -108,14 +107,17 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
   double before = probe(w);
   for (auto _ : state) {
     std::map<std::string, double> seconds;
+    double beside = 0;
     for (int tries = 1;; ++tries) {
       if (interrupted()) throw interruption();
       seconds = run_round(w, kernel, calls, ways, row.left_out);
-      const double after = probe(w), slower = std::min(before, after);
+      const double after = probe(w), slower = std::min(before, after), highest = peaks.at({w.probe(), w.threads});
+      beside = std::max(before, after);
       before = after;
-      if (slower >= undisturbed || tries == most_tries) break;
+      if (slower >= undisturbed * highest || tries == most_tries) break;
       ++row.disturbed;
     }
+    row.beside.push_back(beside);
     for (const auto &[name, s] : seconds) row.seconds[name].push_back(s);
     if (row.seconds[ours].size() == rounds_far_behind) keep_near(ways);
     state.SetIterationTime(seconds[ours]);

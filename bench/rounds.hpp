@@ -13,6 +13,7 @@ using peak_table = std::map<std::pair<probe_kind, int>, double>;
 struct row_result {
   work what;
   std::map<std::string, std::vector<double>> seconds; ///< of one call, a sample per round: "attune", "attune, one thread", peers
+  std::vector<double> beside;                         ///< of each round: the better of the probes before and after it
   std::map<std::string, std::string> left_out;        ///< peers that are not in the row, and why
   std::string schedule;                               ///< family and parameters of our kernel
   std::size_t scratch_bytes = 0;
@@ -38,7 +39,7 @@ public:
   peer_list peers;
 
 private:
-  double probe(const work &);
+  double probe(const work &); ///< GFLOP/s or GB/s
 
   probes one_core_;
   std::unique_ptr<probes> two_cores_; ///< null where the process may use one CPU only

@@ -67,6 +67,8 @@ TEST_CASE("A run writes its rows as JSON and as a table") {
   CHECK(row.at("seconds").at("attune").size() == 3);
   CHECK(row.at("operations") == 4.0 * 512 * 512 * 64 * 12);
   CHECK(row.at("value").get<double>() / row.at("peak").get<double>() == Approx(row.at("of_peak").get<double>()));
+  CHECK(row.at("probe_beside").size() == 3);
+  CHECK(row.at("of_probe_beside").get<double>() >= row.at("of_peak").get<double>()); // no probe is above the highest
   CHECK(row.at("peers").empty());
   CHECK(row.at("error_in_bounds").get<double>() <= 1);
   CHECK(row.at("scratch_bytes").get<int>() > 0);
