@@ -23,6 +23,7 @@ void decode_attention::define_operands(const attention_source &source) {
   const Expr query = source.query(d, n, h * group + g, b);
   key_rows(d, k, c, h, b) = source.key(d, key, h, b);
   value_rows(d, k, c, h, b) = source.value(d, key, h, b);
+  value_pairs(e, d, k, c, h, b) = value_rows(d, 2 * k + e, c, h, b);
   query_rows(d, g, n, h, b) = cut.bf16_pairs ? query : load_f32(query, op.n.element) * query_factor(op, args);
 }
 
@@ -87,11 +88,13 @@ void decode_attention::define_weights() {
   chunk_maximum(g, n, c, h, b) = max(chunk_maximum(g, n, c, h, b), lane_maximum(maximum_lanes, g, n, c, h, b));
 
   weight_keys = used_keys("weight_keys");
-  weights(u, k, g, n, c, h, b) = undef<float>();
-  weights(u, weight_keys, g, n, c, h, b) = exp2_nonpositive_fast_math(scores(u, weight_keys, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
+  const Expr weight = exp2_nonpositive_fast_math(scores(u, weight_keys, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
+  const element_type stored = cut.bf16_pairs ? element_type::bf16 : element_type::f32;
+  weights(u, k, g, n, c, h, b) = undef(stored_type(stored));
+  weights(u, weight_keys, g, n, c, h, b) = store_as(weight, stored);
   lane_total(u, g, n, c, h, b) = 0.0f;
   total_keys = used_keys("total_keys");
-  lane_total(u, g, n, c, h, b) += weights(u, total_keys, g, n, c, h, b);
+  lane_total(u, g, n, c, h, b) += load_f32(weights(u, total_keys, g, n, c, h, b), stored); // of what the weighted sum reads
   total_lanes = RDom(0, cut.dot_keys, "total_lanes");
   chunk_total(g, n, c, h, b) = 0.0f;
   chunk_total(g, n, c, h, b) += lane_total(total_lanes, g, n, c, h, b);
@@ -102,13 +105,22 @@ Expr decode_attention::value_at(const Expr &key) const {
 }
 
 void decode_attention::define_sum() {
-  sum_keys = RDom(0, cut.key_block, 0, cut.key_chunk / cut.key_block, "sum_keys");
-  skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
-  const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
-  const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b);
-  const Expr value = value_at(key);
+  const int blocks = cut.key_chunk / cut.key_block;
   group_sum(d, e, g, n, c, h, b) = 0.0f;
-  group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, c * cut.key_chunk + key, h, b) * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
+  if (cut.bf16_pairs) {
+    sum_keys = RDom(0, 2, 0, cut.key_block / 2, 0, blocks, "sum_keys");
+    skip_empty(sum_keys, sum_keys.z, sum_keys.y, cut.key_block / 2);
+    const Expr pair = sum_keys.z * (cut.key_block / 2) + sum_keys.y, vector_pairs = cut.dot_keys / 2;
+    const Expr weight = weights(pair % vector_pairs * 2 + sum_keys.x, pair / vector_pairs, g, n, c, h, b);
+    group_sum(d, e, g, n, c, h, b) += dot_factor(value_pairs(sum_keys.x, d, pair, c, h, b)) * dot_factor(weight);
+  } else {
+    sum_keys = RDom(0, cut.key_block, 0, blocks, "sum_keys");
+    skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
+    const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
+    const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b), value = value_at(key);
+    group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, c * cut.key_chunk + key, h, b) *
+                                      (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
+  }
   const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);
   partial(x, g, n, c, h, b) = select(place < 0, group_sum(feature / cut.halves, feature % cut.halves, g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
                                      chunk_total(g, n, c, h, b));

@@ -4,7 +4,7 @@
 //   query_rows   scaled queries of the heads that share a key head (or, over pairs of bf16, the queries as stored)
 //   lane_sums    query . key, features in the vector lanes
 //   scores       of a chunk, keys in the lanes, masked
-//   weights      2^(score - largest score of the chunk)
+//   weights      2^(score - largest score of the chunk), f32, or rounded to bf16 where values are multiplied in pairs
 //   group_sum    weights . value, features in the lanes
 //   partial      of each chunk: the weighted sum, and behind it the largest score and the sum of weights
 //   output       the chunks put together: sum over c of 2^(max_c - max) sum_c, by the total; exactly 0 for empty rows
@@ -22,7 +22,7 @@ struct decode_blocking {
   int lanes;         ///< features in one vector of lane_sums
   int value_lanes;   ///< features in one vector of the weighted sum
   int halves;        ///< 2: two stored features are loaded as one word, and summed apart from each other; else 1
-  bool bf16_pairs;   ///< query . key over pairs of bf16
+  bool bf16_pairs;   ///< query . key over pairs of bf16, the weighted sum over pairs of keys
 };
 
 struct decode_attention {
@@ -33,6 +33,7 @@ struct decode_attention {
   /// g: head among those that share a key head h; n: query; u: lane; x: place in a partial result; e: which of `halves` features.
   Halide::Var d{"d"}, q{"q"}, g{"g"}, n{"n"}, k{"k"}, c{"c"}, h{"h"}, b{"b"}, u{"u"}, x{"x"}, e{"e"}, block{"block"};
   Halide::Func query_rows{"query_rows"}, key_rows{"key_rows"}, value_rows{"value_rows"};
+  Halide::Func value_pairs{"value_pairs"}; ///< (which of two keys, feature, pair): what stands two in an instruction
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func lane_sums{"lane_sums"}, dot{"dot"}, scores{"scores"};
   Halide::Func lane_maximum{"lane_maximum"}, chunk_maximum{"chunk_maximum"}, weights{"weights"}, lane_total{"lane_total"}, chunk_total{"chunk_total"};
