@@ -109,6 +109,8 @@ void schedule_cpu_decode(decode_attention &a, Func result, const operator_descri
       .parallel(task).vectorize(a.x, value_lanes).unroll(a.x);
   const Var &at = a.n;
   if (a.has_tile_map) a.tile_map.compute_at(a.partial, task);
+  // Looked up once for a chunk, not with each vector of a key. (Attention weights read keys too, outside of these tasks.)
+  if (is_paged(op.n) && !op.n.returns_weights) a.page().compute_at(a.partial, task);
   a.query_rows.compute_at(a.partial, at).bound(a.d, 0, op.n.head_dim).bound_extent(a.g, a.group).vectorize(a.d, lanes_for(op.n.head_dim, f32_lanes(target)));
   schedule_scores(a, point, at);
   schedule_row(a.lane_maximum, a.chunk_maximum, a.maximum_keys, a.maximum_lanes, a, at);

@@ -61,22 +61,20 @@ void call_arguments::add_cache(const operator_description &op) {
   page_table = add(element_type::i32, 2, "page_table");
   page_table.dim(0).set_stride(Expr());
   key_count = page_table.dim(0).extent() * cache.page_size;
-}
-
-/// The page of a key. The call has checked those within the batch's length; a row of a batch without keys may hold anything.
-Expr call_arguments::page_of(const Expr &position, const Expr &batch) const {
-  return clamp(page_table(position / cache.page_size, batch), 0, key.dim(3).extent() - 1);
+  // The call has checked the pages within each batch's length; what the table holds for a batch without keys may be anything.
+  Var p("p"), b("b");
+  page(p, b) = clamp(page_table(p, b), 0, key.dim(3).extent() - 1);
 }
 
 Expr call_arguments::stored(const ImageParam &key_or_value, Expr d, Expr position, Expr kv_head, Expr batch) const {
   if (cache.page_size == 0) return key_or_value(d, position, kv_head, batch);
-  return key_or_value(d, position % cache.page_size, kv_head, page_of(position, batch));
+  return key_or_value(d, position % cache.page_size, kv_head, page(position / cache.page_size, batch));
 }
 
 Expr call_arguments::scale_of(const ImageParam &scales, Expr position, Expr kv_head, Expr batch) const {
   if (cache.scale == kv_scaling::per_head) return scales(kv_head);
   if (cache.page_size == 0) return scales(position, kv_head, batch);
-  return scales(position % cache.page_size, kv_head, page_of(position, batch));
+  return scales(position % cache.page_size, kv_head, page(position / cache.page_size, batch));
 }
 
 ImageParam call_arguments::add(element_type e, int rank, const std::string &name) {

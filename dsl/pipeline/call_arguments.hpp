@@ -21,6 +21,7 @@ struct call_arguments {
   std::vector<Halide::ImageParam> inputs; ///< as operator_description::inputs
   Halide::ImageParam key_scale, value_scale; ///< f32 [kv_head], or as key without its first axis
   Halide::ImageParam page_table;          ///< i32 [sequence_page, batch]; key and value are then [dim, slot, kv_head, page]
+  Halide::Func page{"page"};              ///< of it, (sequence_page, batch): in bounds whatever the table holds
   Halide::ImageParam key_lengths;         ///< i32 [batch]
   Halide::Param<float> scale, softcap;
   Halide::Param<int> window;
@@ -41,7 +42,6 @@ private:
   const cache_form cache;
   std::vector<Halide::Argument> arguments;
 
-  Halide::Expr page_of(const Halide::Expr &position, const Halide::Expr &batch) const;
   void add_cache(const operator_description &);
   Halide::ImageParam add(element_type, int rank, const std::string &name);
   matrix_arguments add_matrix(element_type, const std::string &name);

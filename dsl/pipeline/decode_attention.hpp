@@ -47,6 +47,7 @@ struct decode_attention {
   bool has_tile_map = false;
   int group;                                                       ///< query heads for each key head
   Halide::Expr chunks;
+  Halide::Func page() const { return args.page; }                  ///< of a paged cache
   int partial_extent() const { return op.n.value_dim + std::max(2, cut.value_lanes * cut.halves); } ///< of x
 
 private:

@@ -119,17 +119,17 @@ TEST_CASE("decode: mask tensors, an odd value_dim") {
   check_decode<masked<bf16>>(2);
 }
 
-TEST_CASE("blocked: all keys of a cache in one chunk, out of pages and as they are stored") {
-  const auto in_one_chunk = [](const operator_description &op, const reference_operator &meaning) {
-    const pinned_kernel kernel = compile_kernel(op, point_of("row_tile", op));
-    for (const auto &[queries, keys] : lengths{{1, 1}, {19, 33}, {40, 300}}) {
-      check_call call(meaning, shape(3, queries, keys));
-      const status ended = call.run(kernel->info(), options_under_test());
-      INFO(op.name << ": " << queries << " queries, " << keys << " keys; " << ended.message());
-      REQUIRE(ended);
-      CHECK(call.differences(call.reference()) == "");
-    }
+TEST_CASE("blocked: caches in families that are no default, out of pages and as they are stored") {
+  const auto check_families = [](const operator_description &op, const reference_operator &meaning) {
+    for (const pinned_kernel &kernel : compile_kernels(op, {point_of("row_tile", op), point_of("running", op)}))
+      for (const auto &[queries, keys] : lengths{{1, 1}, {19, 33}, {40, 300}}) {
+        check_call call(meaning, shape(3, queries, keys));
+        const status ended = call.run(kernel->info(), options_under_test());
+        INFO(op.name << ": " << queries << " queries, " << keys << " keys; " << ended.message());
+        REQUIRE(ended);
+        CHECK(call.differences(call.reference()) == "");
+      }
   };
-  in_one_chunk(describe<caches::int8_tokens>(), refer<caches::int8_tokens>());
-  in_one_chunk(describe<caches::paged_bf16>(), refer<caches::paged_bf16>());
+  check_families(describe<caches::int8_tokens>(), refer<caches::int8_tokens>());
+  check_families(describe<caches::paged_bf16>(), refer<caches::paged_bf16>());
 }
