@@ -64,8 +64,15 @@ void schedule_scores(decode_attention &a, const schedule_point &point, const Var
   a.scores.compute_at(a.partial, at).bound_extent(a.u, keys).bound_extent(a.k, a.cut.key_chunk / keys).bound_extent(a.g, a.group);
   a.scores.update(0).reorder(a.u, a.g, a.unscored_keys.x).vectorize(a.u, keys);
   a.scores.update(1).reorder(a.u, a.g, a.score_keys.x, a.score_keys.y).vectorize(a.u, keys);
-  a.dot.compute_at(a.scores, a.score_keys.x).reorder_storage(a.k, a.g, a.n, a.c, a.h, a.b).bound_extent(a.k, keys).bound_extent(a.g, a.group).vectorize(a.k, keys);
-  a.dot.update().split(a.k, ko, ki, unroll).split(a.g, go, gi, heads).reorder(a.lanes.x, ki, gi, go, ko).atomic().vectorize(a.lanes.x).vectorize(ki).unroll(gi);
+  // All heads of a group side by side: the sums across the lanes of all of them and of dot_unroll keys are one tree. 32:8 heads of 128,
+  // f32, one Zen 4 core: 0.85 of the memory read beside, 0.83 with a tree for each head.
+  const bool one_tree = heads == a.group;
+  a.dot.compute_at(a.scores, a.score_keys.x).bound_extent(a.k, keys).bound_extent(a.g, a.group);
+  if (!one_tree) a.dot.reorder_storage(a.k, a.g, a.n, a.c, a.h, a.b);
+  a.dot.vectorize(one_tree ? a.g : a.k, one_tree ? heads : keys);
+  a.dot.update().split(a.k, ko, ki, unroll).split(a.g, go, gi, heads);
+  if (one_tree) a.dot.update().reorder(a.lanes.x, gi, ki, go, ko).atomic().vectorize(a.lanes.x).vectorize(gi).vectorize(ki);
+  else a.dot.update().reorder(a.lanes.x, ki, gi, go, ko).atomic().vectorize(a.lanes.x).vectorize(ki).unroll(gi);
   a.lane_sums.compute_at(a.dot, go).bound_extent(a.u, lanes).bound_extent(a.g, heads).bound_extent(a.k, unroll).vectorize(a.u, lanes).unroll(a.g).unroll(a.k);
   if (a.cut.bf16_pairs)
     a.lane_sums.update().reorder(a.features.x, a.u, a.g, a.features.y, a.k).atomic().vectorize(a.features.x).vectorize(a.u, lanes).unroll(a.g)
