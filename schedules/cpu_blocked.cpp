@@ -206,7 +206,10 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
   schedule_row_vectors(per_tile(a.inverse_total), a.q, query_tile, lanes.query);
   if (a.cut.running_lanes > 0) schedule_running(a, per_tile);
   else schedule_merge(a, lanes, per_tile);
-  if (a.has_tile_map) per_tile(a.tile_map);
+  if (a.has_tile_map) {
+    per_tile(a.tile_map);
+    a.classify.compute_ranges_at(result, task);
+  }
 
   a.sum.bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
   schedule_sum(a, lanes);

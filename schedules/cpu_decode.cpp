@@ -115,7 +115,10 @@ void schedule_cpu_decode(decode_attention &a, Func result, const operator_descri
   a.partial.compute_root().bound(a.x, 0, a.partial_extent()).bound(a.g, 0, a.group).reorder(a.x, a.g, a.n, a.c, a.h, a.b).fuse(a.c, a.h, task).fuse(task, a.b, task)
       .parallel(task).vectorize(a.x, value_lanes).unroll(a.x);
   const Var &at = a.n;
-  if (a.has_tile_map) a.tile_map.compute_at(a.partial, task);
+  if (a.has_tile_map) {
+    a.tile_map.compute_at(a.partial, task);
+    a.classify.compute_ranges_at(a.partial, task);
+  }
   // Looked up once for a chunk, not with each vector of a key. (Attention weights read keys too, outside of these tasks.)
   if (is_paged(op.n) && !op.n.returns_weights) a.page().compute_at(a.partial, task);
   a.query_rows.compute_at(a.partial, at).bound(a.d, 0, op.n.head_dim).bound_extent(a.g, a.group).vectorize(a.d, lanes_for(op.n.head_dim, f32_lanes(target)));

@@ -21,7 +21,7 @@ attention_source operand_source(const call_arguments &args) {
 
 blocked_attention::blocked_attention(const operator_description &description, const call_arguments &arguments, const attention_source &source,
                                      const blocking &how)
-    : cut(how), op(description), args(arguments) {
+    : cut(how), classify(description, arguments, how.strip, how.key_block), op(description), args(arguments) {
   chunk_keys = cut.key_chunk > 0 ? Expr(cut.key_chunk) : max(ceiling_div(args.key_count, cut.key_block), 1) * cut.key_block;
   define_operands(source);
   define_rows();
@@ -97,7 +97,7 @@ void blocked_attention::define_rows() {
   const Expr first_full = clamp(ceiling_div(limits.full_begin, cut.key_block), first, max(first, last));
   const Expr last_full = clamp(limits.full_end / cut.key_block, first_full, max(first_full, last));
   if (has_tile_map)
-    tile_map(block, s, c, t, h, b) = classify_tile(op, args, first_of_strip(), last_of_strip(), c * chunk_keys + block * cut.key_block, cut.key_block, h, b);
+    tile_map(block, s, c, t, h, b) = classify(t * (cut.query_tile / cut.strip) + s, c * (chunk_keys / cut.key_block) + block, h, b);
 
   const Expr maximum_row = chunk_keys;
   rows(q, s, k, c, t, h, b) = undef<float>();

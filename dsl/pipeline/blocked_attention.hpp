@@ -13,7 +13,7 @@
 //
 // Loops over key blocks stop at the limits that causal, window and lengths set; other masks are looked up in the tile map.
 #pragma once
-#include "dsl/pipeline/mask.hpp"
+#include "dsl/pipeline/tile_classifier.hpp"
 
 namespace attune {
 
@@ -43,6 +43,7 @@ struct blocked_attention {
   Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, s{"s"}, block{"block"};
   Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
   Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
+  tile_classifier classify;
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func rows{"rows"};
   /// Pairs of bf16 alone: the weights of two keys as 32 bits, the same as bf16 (half, q, s, pair of keys), and their sum by pair of a block.
@@ -89,8 +90,6 @@ private:
   Halide::Expr last_query() const { return min(first_query() + (cut.query_tile - 1), args.query_count - 1); }
   /// The keys that `count` rows of a tile need, from row `first_row` of it on.
   key_limits limits_of_rows(const Halide::Expr &first_row, int count) const;
-  Halide::Expr first_of_strip() const { return min(first_query() + s * cut.strip, args.query_count - 1); }
-  Halide::Expr last_of_strip() const { return min(first_query() + s * cut.strip + (cut.strip - 1), args.query_count - 1); }
   Halide::Expr strip_of_group() const { return g * cut.row_group / cut.strip; }
   Halide::Expr weight_of(const Halide::Expr &key);
   /// Loops over (part of a register tile, register tile, block) of the blocks that are not empty.

@@ -89,15 +89,19 @@ matrix_arguments call_arguments::add_matrix(element_type e, const std::string &n
   return {panels, add(element_type::f32, 1, name + "_bias")};
 }
 
+std::vector<Expr> call_arguments::clamped(int input, const std::vector<Expr> &indices) const {
+  std::vector<Expr> within;
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) within.push_back(clamp(indices[axis], 0, extent(input, static_cast<int>(axis)) - 1));
+  return within;
+}
+
+Expr call_arguments::stored(int input, const std::vector<Expr> &indices) const {
+  return inputs.at(input)(std::vector<Expr>(indices.rbegin(), indices.rend()));
+}
+
 Expr call_arguments::read(int input, const std::vector<Expr> &indices) const {
-  const ImageParam &p = inputs.at(input);
-  const auto rank = static_cast<int>(indices.size());
-  std::vector<Expr> innermost_first(rank);
-  for (int axis = 0; axis < rank; ++axis) {
-    const int dim = rank - 1 - axis;
-    innermost_first[dim] = clamp(indices[axis], 0, p.dim(dim).extent() - 1);
-  }
-  return load_f32(p(innermost_first), declared[input].element);
+  const element_type e = declared[input].element;
+  return is_whole(e) ? cast<int>(stored(input, indices)) : load_f32(stored(input, indices), e);
 }
 
 std::vector<Argument> call_arguments::in_order() const { return arguments; }

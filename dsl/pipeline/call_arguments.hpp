@@ -28,12 +28,18 @@ struct call_arguments {
 
   Halide::Expr query_count, key_count;
 
-  /// A read of input number `input`, indices outermost first and clamped to its extents: tiles reach past the last query.
+  /// An element of input number `input` as it is stored; indices outermost first, within its extents.
+  Halide::Expr stored(int input, const std::vector<Halide::Expr> &indices) const;
+  /// The same as functions read it: i32 where the element is whole, else f32.
   Halide::Expr read(int input, const std::vector<Halide::Expr> &indices) const;
   /// Element `d` of a stored key or value: number `position` of the batch's keys, wherever it lies. Every reader of a cache comes here.
   Halide::Expr stored(const Halide::ImageParam &key_or_value, Halide::Expr d, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
   /// The scale of a stored key or value, from key_scale or value_scale.
   Halide::Expr scale_of(const Halide::ImageParam &scales, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
+  /// Indices brought within an input's extents: tiles reach past the last query.
+  std::vector<Halide::Expr> clamped(int input, const std::vector<Halide::Expr> &indices) const;
+  /// The extent of axis `axis` of an input, counted from the outermost.
+  Halide::Expr extent(int input, int axis) const { return inputs.at(input).dim(declared.at(input).rank - 1 - axis).extent(); }
   /// For Halide's compile functions.
   std::vector<Halide::Argument> in_order() const;
 

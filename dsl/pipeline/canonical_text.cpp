@@ -44,7 +44,7 @@ Expr variable(Halide::Type type, const char *name) { return Halide::Internal::Va
 input_reader named_reader(const operator_description &d) {
   return [&d](int input, const std::vector<Expr> &indices) {
     const input_declaration &declared = d.inputs[static_cast<std::size_t>(input)];
-    const Halide::Type type = declared.element == element_type::i32 ? Halide::Int(32) : Halide::Float(32);
+    const Halide::Type type = is_whole(declared.element) ? Halide::Int(32) : Halide::Float(32);
     return Halide::Internal::Call::make(type, declared.name, indices, Halide::Internal::Call::PureExtern);
   };
 }

@@ -8,7 +8,7 @@ using namespace Halide;
 
 decode_attention::decode_attention(const operator_description &description, const call_arguments &arguments, const attention_source &source,
                                    const decode_blocking &how)
-    : cut(how), has_tile_map(!is_affine(description)), group(description.n.heads / description.n.kv_heads),
+    : cut(how), classify(description, arguments, arguments.query_count, how.key_block), has_tile_map(!is_affine(description)), group(description.n.heads / description.n.kv_heads),
       chunks(max((arguments.key_count + (how.key_chunk - 1)) / how.key_chunk, 1)), op(description), args(arguments) {
   define_operands(source);
   define_scores();
@@ -47,8 +47,8 @@ void decode_attention::define_scores() {
   if (has_tile_map) { // one class for all the heads of a group and all queries: empty only where it is for each of them
     Expr any = Expr(static_cast<int>(empty_tile));
     for (int head = 0; head < group; ++head)
-      any = max(any, select(classify_tile(op, args, 0, last_query(), c * cut.key_chunk + block * cut.key_block, cut.key_block, h * group + head, b) !=
-                                static_cast<int>(empty_tile), static_cast<int>(partial_tile), static_cast<int>(empty_tile)));
+      any = max(any, select(classify(0, c * (cut.key_chunk / cut.key_block) + block, h * group + head, b) != static_cast<int>(empty_tile), static_cast<int>(partial_tile),
+                            static_cast<int>(empty_tile)));
     tile_map(block, c, h, b) = any;
   }
   lane_sums(u, g, k, n, c, h, b) = 0.0f;

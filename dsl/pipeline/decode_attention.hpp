@@ -34,6 +34,7 @@ struct decode_attention {
   Halide::Var d{"d"}, q{"q"}, g{"g"}, n{"n"}, k{"k"}, c{"c"}, h{"h"}, b{"b"}, u{"u"}, x{"x"}, e{"e"}, block{"block"};
   Halide::Func query_rows{"query_rows"}, key_rows{"key_rows"}, value_rows{"value_rows"};
   Halide::Func value_pairs{"value_pairs"}; ///< (which of two keys, feature, pair): what stands two in an instruction
+  tile_classifier classify;
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
   Halide::Func lane_sums{"lane_sums"}, dot{"dot"}, scores{"scores"};
   Halide::Func lane_maximum{"lane_maximum"}, chunk_maximum{"chunk_maximum"}, weights{"weights"}, lane_total{"lane_total"}, chunk_total{"chunk_total"};

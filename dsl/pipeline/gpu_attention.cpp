@@ -1,7 +1,7 @@
 #include "dsl/pipeline/gpu_attention.hpp"
 #include "dsl/pipeline/gpu_element.hpp"
-#include "dsl/pipeline/mask.hpp"
 #include "dsl/pipeline/scores.hpp"
+#include "dsl/pipeline/tile_classifier.hpp"
 
 namespace attune {
 using namespace Halide;
@@ -189,9 +189,10 @@ void gpu_attention::results_of_state(const operator_description &op) {
 
 void gpu_attention::find_needed_steps(const operator_description &op) {
   const Expr first_query = placeholder(key_steps::block) * tile.queries, last_query = min(first_query + tile.queries, arguments.query_count) - 1;
-  const Expr of_batch = placeholder(key_steps::batch), first_key = placeholder(key_steps::step) * tile.keys;
+  const Expr of_batch = placeholder(key_steps::batch);
   const key_limits limits = limits_of(op, arguments, first_query, last_query, of_batch);
-  const Expr tile_kind = classify_tile(op, arguments, first_query, last_query, first_key, tile.keys, placeholder(key_steps::head), of_batch);
+  const tile_classifier classify(op, arguments, tile.queries, tile.keys);
+  const Expr tile_kind = classify(placeholder(key_steps::block), placeholder(key_steps::step), placeholder(key_steps::head), of_batch);
   key_length_variable lengths(arguments);
   needed.first = lengths.mutate(limits.begin / tile.keys);
   needed.end = lengths.mutate((limits.end + tile.keys - 1) / tile.keys);

@@ -1,7 +1,6 @@
 #include "dsl/pipeline/mask.hpp"
 #include "dsl/pipeline/element.hpp"
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
 namespace attune {
@@ -34,9 +33,9 @@ Expr key_count_of(const operator_description &op, const call_arguments &args, Ex
   return op.n.key_lengths ? clamp(args.key_lengths(batch), 0, args.key_count) : args.key_count;
 }
 
-Expr mask_tensor(const operator_description &op, const call_arguments &args, int input, const position_expr &at) {
+namespace {
+std::vector<Expr> mask_indices(const operator_description &op, const input_declaration &declared, const position_expr &at) {
   std::vector<Expr> indices;
-  const input_declaration &declared = op.inputs[input];
   for (int a = 0; a < declared.rank; ++a) switch (declared.axes[a]) {
       case axis_name::batch: indices.push_back(at.batch); break;
       case axis_name::head: indices.push_back(at.head); break;
@@ -46,21 +45,43 @@ Expr mask_tensor(const operator_description &op, const call_arguments &args, int
       default:
         throw std::invalid_argument(std::string("mask tensor ") + declared.name + " has axis " + name_of(declared.axes[a]) + ", which a score does not have");
     }
-  return args.read(input, indices);
+  return indices;
+}
+
+/// -inf as an additive mask stores it.
+std::uint32_t minus_infinity(element_type e) { return e == element_type::f16 ? 0xfc00 : e == element_type::bf16 ? 0xff80 : 0xff800000; }
+} // namespace
+
+Expr mask_tensor(const operator_description &op, const call_arguments &args, int input, const position_expr &at) {
+  return args.read(input, args.clamped(input, mask_indices(op, op.inputs[input], at)));
+}
+
+mask_reads reads_of(const operator_description &op, const call_arguments &args) {
+  const auto attends = [&op, &args](int input, const std::vector<Expr> &indices) {
+    const Expr stored = args.stored(input, indices);
+    if (op.inputs[input].role == tensor_role::boolean_mask) return stored != 0;
+    const Type bits = UInt(stored.type().bits()); // fast-math knows no infinity
+    return reinterpret(bits, stored) != Internal::make_const(bits, minus_infinity(op.inputs[input].element));
+  };
+  return {[&args](int input, const std::vector<Expr> &indices) { return args.read(input, indices); }, attends};
 }
 
 Expr allowed(const operator_description &op, const call_arguments &args, const position_expr &at) {
+  const mask_reads within = reads_of(op, args);
+  const auto clamped = [&args](const input_reader &read) {
+    return [&args, read](int input, const std::vector<Expr> &indices) { return read(input, args.clamped(input, indices)); };
+  };
+  return allowed(op, args, at, {clamped(within.value), clamped(within.attends)});
+}
+
+Expr allowed(const operator_description &op, const call_arguments &args, const position_expr &at, const mask_reads &reads) {
   Expr ok = at.key < key_count_of(op, args, at.batch);
   const Expr here = diagonal(op, args, at.query, at.batch);
   if (op.n.causal != causal_alignment::off) ok = ok && at.key <= here;
   if (op.n.window.kind != setting::off) ok = ok && here - at.key <= window_of(op, args);
-  const input_reader read = [&args](int input, const std::vector<Expr> &indices) { return args.read(input, indices); };
-  for (const mask_function &f : op.mask_functions) ok = ok && f(at, read);
-  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (op.inputs[i].role == tensor_role::boolean_mask) ok = ok && mask_tensor(op, args, static_cast<int>(i), at) != 0.0f;
-    if (op.inputs[i].role == tensor_role::additive_mask) // compared as bits: fast-math knows no infinity
-      ok = ok && reinterpret<std::uint32_t>(mask_tensor(op, args, static_cast<int>(i), at)) != detail::u32(0xff800000);
-  }
+  for (const mask_function &f : op.mask_functions) ok = ok && f(at, reads.value);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i)
+    if (is_mask_tensor(op.inputs[i])) ok = ok && reads.attends(static_cast<int>(i), mask_indices(op, op.inputs[i], at));
   return ok;
 }
 
@@ -77,56 +98,6 @@ key_limits limits_of(const operator_description &op, const call_arguments &args,
     l.full_begin = within(diagonal(op, args, last_query, batch) - window_of(op, args));
   }
   return l;
-}
-
-namespace {
-/// A mask as interval analysis can bound it. `a == b` becomes two inequalities, because its bounds would only say "may
-/// hold". A read that does not depend on query or key (a length, a head's own window) becomes a variable: one value per
-/// tile, which the analysis would otherwise take for any value.
-struct boundable_mask : Halide::Internal::IRMutator {
-  std::map<std::string, Expr> reads; ///< of the variables that stand for them
-
-private:
-  using Halide::Internal::IRMutator::visit;
-  static Expr both_ways(const Expr &a, const Expr &b) { return a <= b && b <= a; }
-  Expr visit(const Halide::Internal::EQ *op) override {
-    return op->a.type().is_int() ? both_ways(mutate(op->a), mutate(op->b)) : IRMutator::visit(op);
-  }
-  Expr visit(const Halide::Internal::NE *op) override {
-    return op->a.type().is_int() ? !both_ways(mutate(op->a), mutate(op->b)) : IRMutator::visit(op);
-  }
-  Expr visit(const Halide::Internal::Call *op) override {
-    using namespace Halide::Internal;
-    const bool is_read = op->call_type == Call::Image || op->call_type == Call::Halide;
-    if (!is_read || expr_uses_var(op, "mask_query") || expr_uses_var(op, "mask_key")) return IRMutator::visit(op);
-    for (const auto &[name, read] : reads)
-      if (equal(read, op)) return Variable::make(op->type, name);
-    const std::string name = unique_name("tile_read");
-    reads[name] = op;
-    return Variable::make(op->type, name);
-  }
-};
-} // namespace
-
-Expr classify_tile(const operator_description &op, const call_arguments &args, Expr first_query, Expr last_query, Expr first_key, int keys, Expr head,
-                   Expr batch) {
-  using namespace Halide::Internal;
-  // Plain variables stand for the tile's corner, so that the interval analysis sees nothing but the mask.
-  const Expr query = Variable::make(Int(32), "mask_query"), key = Variable::make(Int(32), "mask_key");
-  const Expr q0 = Variable::make(Int(32), "tile_first_query"), q1 = Variable::make(Int(32), "tile_last_query"), k0 = Variable::make(Int(32), "tile_first_key");
-  Scope<Interval> scope;
-  scope.push("mask_query", Interval(q0, q1));
-  scope.push("mask_key", Interval(k0, k0 + (keys - 1)));
-  boundable_mask boundable;
-  const Expr mask = boundable.mutate(allowed(op, args, {batch, head, query, key}));
-  const Interval holds = bounds_of_expr_in_scope(select(mask, 1, 0), scope);
-  const Expr any = holds.has_upper_bound() ? simplify(holds.max == 1) : const_true();
-  const Expr all = holds.has_lower_bound() ? simplify(holds.min == 1) : const_false();
-  const auto here = [&](Expr e) {
-    e = substitute("tile_first_query", first_query, substitute("tile_last_query", last_query, substitute("tile_first_key", first_key, e)));
-    return simplify(substitute(boundable.reads, e));
-  };
-  return select(here(all), static_cast<int>(full_tile), here(any), static_cast<int>(partial_tile), static_cast<int>(empty_tile));
 }
 
 } // namespace attune

@@ -1,4 +1,4 @@
-// The mask stage: which keys a query may attend to, as a condition, as limits of loops, and as a class per tile.
+// The mask stage: which keys a query may attend to, as a condition and as limits of loops; tile_classifier.hpp derives the class of a tile.
 #pragma once
 #include "dsl/pipeline/call_arguments.hpp"
 
@@ -7,8 +7,16 @@ namespace attune {
 /// Whether causal, window and lengths are the only masks: then limits of key loops say all.
 bool is_affine(const operator_description &);
 
+/// How a mask reads its inputs: what a function reads, and whether a boolean or additive mask attends.
+struct mask_reads {
+  input_reader value, attends;
+};
+/// Each read as a load; indices within the extents.
+mask_reads reads_of(const operator_description &, const call_arguments &);
+
 /// Every mask of the spec in one condition. Keys past the batch's length are masked as well.
 Halide::Expr allowed(const operator_description &, const call_arguments &, const position_expr &);
+Halide::Expr allowed(const operator_description &, const call_arguments &, const position_expr &, const mask_reads &);
 
 /// The value of a boolean or additive mask tensor at a position; axes that it lacks are broadcast.
 Halide::Expr mask_tensor(const operator_description &, const call_arguments &, int input, const position_expr &);
@@ -22,13 +30,5 @@ struct key_limits {
   Halide::Expr begin, end, full_begin, full_end;
 };
 key_limits limits_of(const operator_description &, const call_arguments &, Halide::Expr first_query, Halide::Expr last_query, Halide::Expr batch);
-
-/// What a tile of the score matrix needs.
-enum tile_class { empty_tile = 0, partial_tile = 1, full_tile = 2 };
-
-/// The class of the tile of queries first_query..last_query and keys first_key..first_key + keys - 1, derived by interval
-/// analysis of the mask; i32. Sound: a tile is called empty or full only if it is. A mask that reads a tensor is partial.
-Halide::Expr classify_tile(const operator_description &, const call_arguments &, Halide::Expr first_query, Halide::Expr last_query,
-                           Halide::Expr first_key, int keys, Halide::Expr head, Halide::Expr batch);
 
 } // namespace attune

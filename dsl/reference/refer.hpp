@@ -8,13 +8,13 @@
 namespace attune {
 namespace language {
 
-/// at(tag{}, indices...) with numbers. An i32 input reads as a whole number, every other as a real one.
+/// at(tag{}, indices...) with numbers, whole or real as the input's element is.
 template <class Inputs> struct scalar_input {
   const scalar_reader &read;
   template <class Tag, class... I> auto operator()(Tag, I... indices) const {
     constexpr int input = input_number<Tag>(Inputs{});
     const double value = read(input, {static_cast<std::int64_t>(number(indices))...});
-    if constexpr (input_element<Tag>(Inputs{}) == element_type::i32) return whole{static_cast<std::int64_t>(value)};
+    if constexpr (is_whole(input_element<Tag>(Inputs{}))) return whole{static_cast<std::int64_t>(value)};
     else return real{value};
   }
 };

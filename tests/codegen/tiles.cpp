@@ -38,10 +38,11 @@ int note_key(Halide::JITUserContext *, const halide_trace_event_t *event) {
   return 0;
 }
 
+using tensors = std::vector<Halide::Buffer<>>; ///< of a spec's inputs, innermost first
 using trace_hook = int (*)(Halide::JITUserContext *, const halide_trace_event_t *);
 
 /// Runs a pipeline on zeros. `output` is its laid out result, with axes (d, q, h, b).
-void realize(Halide::Func output, call_arguments &args, const operator_description &op, int queries, int keys, const std::vector<int> &lengths, trace_hook note) {
+void realize(Halide::Func output, call_arguments &args, const operator_description &op, int queries, int keys, const std::vector<int> &lengths, const tensors &inputs, trace_hook note) {
   const auto batches = static_cast<int>(lengths.size());
   Halide::Buffer<float> q(op.n.head_dim, queries, op.n.heads, batches), k(op.n.head_dim, keys, op.n.kv_heads, batches),
       v(op.n.value_dim, keys, op.n.kv_heads, batches), out(op.n.value_dim, queries, op.n.heads, batches);
@@ -50,6 +51,7 @@ void realize(Halide::Func output, call_arguments &args, const operator_descripti
   Halide::Buffer<int> length_buffer(batches);
   for (int b = 0; b < batches; ++b) length_buffer(b) = lengths[b];
   if (op.n.key_lengths) args.key_lengths.set(length_buffer);
+  for (std::size_t i = 0; i < inputs.size(); ++i) args.inputs[i].set(inputs[i]);
   output.jit_handlers().custom_trace = note;
   output.realize(out, Halide::Target(target.halide_target).with_feature(Halide::Target::JIT));
 }
@@ -59,7 +61,7 @@ struct tiles {
 };
 
 /// Counts the register tiles of scores that ran: a strip of queries by dot_keys keys.
-tiles run(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths) {
+tiles run(const operator_description &op, const schedule_point &point, int queries, int keys, const std::vector<int> &lengths, const tensors &inputs = {}) {
   call_arguments args(op);
   blocked_attention attention(op, args, operand_source(args), blocking_of(op, target, point));
   Halide::Func output("output_tensor");
@@ -68,7 +70,7 @@ tiles run(const operator_description &op, const schedule_point &point, int queri
   schedule_cpu_blocked(attention, output, op, target, point);
   for (blocked_attention::score_pass &pass : attention.score_passes) pass.dot.trace_loads();
   full_vectors.clear(), masked_vectors.clear();
-  realize(output, args, op, queries, keys, lengths, note_score);
+  realize(output, args, op, queries, keys, lengths, inputs, note_score);
   const long vectors = point.at("query_vectors") * point.at("dot_keys");
   return {static_cast<long>(full_vectors.size()) / vectors, static_cast<long>(masked_vectors.size()) / vectors};
 }
@@ -101,18 +103,18 @@ schedule_point with_strips(const operator_description &op) {
 }
 
 void check_at(const schedule_point &point, const operator_description &op, int queries, int keys, const std::vector<int> &lengths,
-              const std::function<bool(int, int)> &allowed) {
-  const tiles got = run(op, point, queries, keys, lengths), want = expected(op, point, queries, keys, lengths, allowed);
+              const std::function<bool(int, int)> &allowed, const tensors &inputs = {}) {
+  const tiles got = run(op, point, queries, keys, lengths, inputs), want = expected(op, point, queries, keys, lengths, allowed);
   INFO(point.text() << ", " << queries << " queries, " << keys << " keys");
   CHECK(got.full == want.full);
   CHECK(got.masked == want.masked);
 }
-void check(const operator_description &op, int queries, int keys, const std::vector<int> &lengths, const std::function<bool(int, int)> &allowed) {
-  check_at(default_point(op), op, queries, keys, lengths, allowed);
+void check(const operator_description &op, int queries, int keys, const std::vector<int> &lengths, const std::function<bool(int, int)> &allowed, const tensors &inputs = {}) {
+  check_at(default_point(op), op, queries, keys, lengths, allowed, inputs);
 }
 
 /// Decodes on zeros and returns, of `key` or `value`, which keys were read.
-std::set<int> keys_that_decode_reads(const char *tensor, const operator_description &op, int queries, int keys, int length) {
+std::set<int> keys_that_decode_reads(const char *tensor, const operator_description &op, int queries, int keys, int length, const tensors &inputs) {
   const schedule_point point{"decode", {{"key_chunk", 128}, {"key_block", 16}, {"dot_unroll", 1}, {"value_heads", 1}, {"value_vectors", 1}, {"value_unroll", 1}}, "pinned"};
   REQUIRE(find_family("decode").broken_rule(op, target, point) == "");
   call_arguments args(op);
@@ -123,14 +125,14 @@ std::set<int> keys_that_decode_reads(const char *tensor, const operator_descript
   schedule_cpu_decode(attention, output, op, target, point);
   args.key.trace_loads(), args.value.trace_loads();
   keys_read.clear();
-  realize(output, args, op, queries, keys, {length}, note_key);
+  realize(output, args, op, queries, keys, {length}, inputs, note_key);
   for (const auto &[name, read] : keys_read)
     if (name.rfind(tensor, 0) == 0) return read;
   return {};
 }
 
 /// Decoding reads a block of 16 keys, as far as there are keys, if some pair of it is allowed, and no other.
-void check_decode(const operator_description &op, int queries, int keys, int length, const std::function<bool(int query, int key)> &allowed) {
+void check_decode(const operator_description &op, int queries, int keys, int length, const std::function<bool(int query, int key)> &allowed, const tensors &inputs = {}) {
   std::set<int> want;
   for (int block = 0; block < length; block += 16) {
     bool any = false;
@@ -139,8 +141,8 @@ void check_decode(const operator_description &op, int queries, int keys, int len
     for (int k = block; k < std::min(block + 16, length) && any; ++k) want.insert(k);
   }
   INFO(queries << " queries, " << keys << " keys");
-  CHECK(keys_that_decode_reads("key", op, queries, keys, length) == want);
-  CHECK(keys_that_decode_reads("value", op, queries, keys, length) == want);
+  CHECK(keys_that_decode_reads("key", op, queries, keys, length, inputs) == want);
+  CHECK(keys_that_decode_reads("value", op, queries, keys, length, inputs) == want);
 }
 } // namespace
 
@@ -203,6 +205,82 @@ TEST_CASE("a user's mask function skips empty blocks and leaves full ones unmask
   }
 }
 
+namespace {
+/// A tensor of one batch and head: axes innermost first, values by index.
+template <class T> Halide::Buffer<> filled(const std::vector<int> &extents, const std::function<T(const int *at)> &value) {
+  Halide::Buffer<T> b(extents);
+  b.for_each_element([&](const int *at) { b(at) = value(at); });
+  return b;
+}
+} // namespace
+
+TEST_CASE("what a mask reads at the call skips the tiles that it leaves empty") {
+  operator_description op = small_operator(1, 16);
+  const int n = 300;
+  const auto document_of = [](int token) { return token / 70; };
+  const auto first_only = [&](const int *at) { return document_of(at[0]); };
+  SECTION("documents by an id for each query and key") {
+    op.inputs = {{"query_document", tensor_role::input, element_type::i32, 1, {axis_name::query}}, {"key_document", tensor_role::input, element_type::i32, 1, {axis_name::key}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.query}) == read(1, {at.key}); });
+    check(op, n, n, {n}, [&](int q, int k) { return document_of(q) == document_of(k); }, {filled<int>({n}, first_only), filled<int>({n}, first_only)});
+  }
+  SECTION("documents, one tensor, with causal") {
+    op.n.same_extents = true, op.n.causal = causal_alignment::diagonal;
+    op.inputs = {{"document", tensor_role::input, element_type::i32, 2, {axis_name::batch, axis_name::query}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.batch, at.query}) == read(0, {at.batch, at.key}); });
+    check(op, n, n, {n}, [&](int q, int k) { return document_of(q) == document_of(k) && k <= q; }, {filled<int>({n, 1}, first_only)});
+  }
+  SECTION("a table over blocks, per head") {
+    op.inputs = {{"table", tensor_role::input, element_type::boolean, 3, {axis_name::head, axis_name::query, axis_name::key}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.head, at.query / 64, at.key / 96}) != 0; });
+    const auto set = [](int qb, int kb) { return (qb + 2 * kb) % 3 == 0; };
+    check(op, n, n, {n}, [&](int q, int k) { return set(q / 64, k / 96); }, {filled<std::uint8_t>({4, 5, 1}, [&](const int *at) { return set(at[1], at[0]); })});
+  }
+  SECTION("a boolean mask") {
+    op.inputs = {{"boolean_mask", tensor_role::boolean_mask, element_type::boolean, 2, {axis_name::query, axis_name::key}}};
+    const auto set = [](int q, int k) { return q / 100 == k / 100 && (q + k != 40); };
+    check(op, n, n, {n}, set, {filled<std::uint8_t>({n, n}, [&](const int *at) { return set(at[1], at[0]); })});
+    op.n.key_lengths = true;
+    check(op, n, n, {170}, set, {filled<std::uint8_t>({n, n}, [&](const int *at) { return set(at[1], at[0]); })});
+  }
+  SECTION("an additive mask of each element, with a NaN and great numbers") {
+    const auto set = [](int q, int k) { return q >= 100 || k < 64; };
+    const float infinity = INFINITY;
+    for (const element_type e : {element_type::f32, element_type::bf16, element_type::f16}) {
+      op.inputs = {{"additive_mask", tensor_role::additive_mask, e, 2, {axis_name::query, axis_name::key}}};
+      const auto value = [&](const int *at) { return !set(at[1], at[0]) ? -infinity : at[1] == 7 ? NAN : at[1] == 9 ? -3e38f : at[1] == 12 ? 3e38f : 0.5f; };
+      const auto bits = [&](const int *at) -> std::uint16_t {
+        const float x = value(at);
+        return e == element_type::bf16 ? (std::isnan(x) ? 0xffc0 : x == -infinity ? 0xff80 : 0x3f00) : std::isnan(x) ? 0xfe00 : x == -infinity ? 0xfc00 : 0x3800;
+      };
+      check(op, n, n, {n}, set, {e == element_type::f32 ? filled<float>({n, n}, value) : filled<std::uint16_t>({n, n}, bits)});
+    }
+  }
+  SECTION("a function of distance that reads an input, and one that reads floats") {
+    op.inputs = {{"seen", tensor_role::input, element_type::f32, 1, {axis_name::key}}, {"limit", tensor_role::input, element_type::f32, 1, {axis_name::query}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.key - at.query + 299}) > 0.5f; });
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return Halide::cast<float>(at.key) < read(1, {at.query}); });
+    const auto near = [](int distance) { return distance > -80 && distance < 9; };
+    check(op, n, n, {n}, [&](int q, int k) { return near(k - q) && k < 3 * q; },
+          {filled<float>({2 * n}, [&](const int *at) { return near(at[0] - 299) ? 1.0f : -1.0f; }), filled<float>({n}, [&](const int *at) { return 3.0f * at[0]; })});
+  }
+  SECTION("a NaN among the floats that a function reads leaves its tiles partly masked") {
+    op.inputs = {{"bias", tensor_role::input, element_type::f32, 1, {axis_name::key}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.key}) > 0.0f; });
+    const tiles clean = run(op, default_point(op), n, n, {n}, {filled<float>({n}, [](const int *) { return 1.0f; })});
+    const tiles with_nan = run(op, default_point(op), n, n, {n}, {filled<float>({n}, [](const int *at) { return at[0] == 5 ? NAN : 1.0f; })});
+    CHECK(with_nan.full < clean.full);
+    CHECK(with_nan.full + with_nan.masked == clean.full + clean.masked);
+  }
+  SECTION("a read at an index that was read: computed, except where the rest of the mask empties it") {
+    op.inputs = {{"row", tensor_role::input, element_type::i32, 1, {axis_name::query}}, {"seen", tensor_role::input, element_type::boolean, 1, {axis_name::key}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(1, {read(0, {at.query})}) != 0 && at.key < 100; });
+    const tiles got = run(op, default_point(op), n, n, {n}, {filled<int>({n}, [](const int *at) { return 299 - at[0]; }), filled<std::uint8_t>({n}, [](const int *) { return 1; })});
+    CHECK(got.full == 0);
+    CHECK(got.masked > 0);
+  }
+}
+
 TEST_CASE("each strip of a tile is trimmed for itself") {
   operator_description op = small_operator(1, 16);
   SECTION("causal and a window") {
@@ -232,6 +310,13 @@ TEST_CASE("decoding reads the blocks of keys that its mask leaves, and no other"
   SECTION("a length") {
     op.n.key_lengths = true;
     for (const int length : {0, 1, 128, 200}) check_decode(op, 1, 400, length, [](int, int) { return true; });
+  }
+  SECTION("documents and a boolean mask per head: what any head of the group sees") {
+    op.inputs = {{"document", tensor_role::input, element_type::i32, 1, {axis_name::key}},
+                 {"boolean_mask", tensor_role::boolean_mask, element_type::boolean, 3, {axis_name::head, axis_name::query, axis_name::key}}};
+    op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return read(0, {at.key}) == 3; });
+    const tensors inputs{filled<int>({600}, [](const int *at) { return at[0] / 100; }), filled<std::uint8_t>({600, 2, 4}, [](const int *at) { return at[0] / 50 == 2 * at[2] || at[0] < 10; })};
+    check_decode(op, 2, 600, 600, [](int, int k) { return k / 100 == 3 && k / 50 == 6; }, inputs);
   }
   SECTION("a mask function: what any head of the group sees") {
     op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key / 50 == 2 * at.head; });
