@@ -262,7 +262,7 @@ TEST_CASE("what a mask reads at the call skips the tiles that it leaves empty") 
     op.mask_functions.push_back([](const position_expr &at, const input_reader &read) { return Halide::cast<float>(at.key) < read(1, {at.query}); });
     const auto near = [](int distance) { return distance > -80 && distance < 9; };
     check(op, n, n, {n}, [&](int q, int k) { return near(k - q) && k < 3 * q; },
-          {filled<float>({2 * n}, [&](const int *at) { return near(at[0] - 299) ? 1.0f : -1.0f; }), filled<float>({n}, [&](const int *at) { return 3.0f * at[0]; })});
+          {filled<float>({2 * n}, [&](const int *at) { return near(at[0] - 299) ? 1.0f : -1.0f; }), filled<float>({n}, [&](const int *at) { return static_cast<float>(3 * at[0]); })});
   }
   SECTION("a NaN among the floats that a function reads leaves its tiles partly masked") {
     op.inputs = {{"bias", tensor_role::input, element_type::f32, 1, {axis_name::key}}};
