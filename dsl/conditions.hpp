@@ -18,6 +18,7 @@ template <int N> inline constexpr bool is_count<property<key::head_dim, N>> = N 
 template <int N> inline constexpr bool is_count<property<key::value_dim, N>> = N > 0;
 template <int N> inline constexpr bool is_count<property<key::model_dim, N>> = N > 0;
 template <int N> inline constexpr bool is_count<property<key::context_dim, N>> = N > 0;
+template <auto Q, auto K, auto... A> inline constexpr bool is_count<property<key::block_sparse, Q, K, A...>> = Q > 0 && K > 0;
 
 template <class P> inline constexpr bool is_storable = true;
 template <element_type E> inline constexpr bool is_storable<property<key::element, E>> =
@@ -47,10 +48,20 @@ template <auto... V> inline constexpr bool is_factor<property<key::softcap, V...
 template <auto... V> inline constexpr bool is_factor<property<key::scale, V...>> = is_positive_factor<V...>;
 template <> inline constexpr bool is_factor<property<key::scale, scale_rule::rsqrt_head_dim>> = true;
 
+/// A number of keys, 0 or more, or left to the call.
+constexpr bool is_reach(int keys) { return keys >= 0; }
+constexpr bool is_reach(decided) { return true; }
+template <class T> constexpr bool is_reach(T) { return false; }
 template <class P> inline constexpr bool is_window = true;
-template <auto W> inline constexpr bool is_window<property<key::sliding_window, W>> = false;
-template <int W> inline constexpr bool is_window<property<key::sliding_window, W>> = W >= 0;
-template <> inline constexpr bool is_window<property<key::sliding_window, decided::runtime>> = true;
+template <auto... W> inline constexpr bool is_window<property<key::sliding_window, W...>> = (sizeof...(W) == 1 || sizeof...(W) == 2) && (is_reach(W) && ...);
+
+template <class P> inline constexpr bool is_alibi = true;
+template <auto... V> inline constexpr bool is_alibi<property<key::alibi, V...>> = false;
+template <> inline constexpr bool is_alibi<property<key::alibi>> = true;
+template <> inline constexpr bool is_alibi<property<key::alibi, slope_source::slopes>> = true;
+template <class P> inline constexpr bool has_good_buckets = true;
+template <int B, int M, distance_direction D> inline constexpr bool has_good_buckets<property<key::relative_bias, B, M, D>> =
+    D == distance_direction::bidirectional ? B >= 4 && B % 2 == 0 && M > B / 4 : B >= 2 && M > B / 2;
 
 template <axis_name... A> constexpr bool each_once() {
   constexpr int count = sizeof...(A);
@@ -66,6 +77,8 @@ template <axis_name... A> inline constexpr bool are_score_axes =
 template <class P> inline constexpr bool has_score_axes = true;
 template <auto E, auto... A> inline constexpr bool has_score_axes<property<key::boolean, E, A...>> = are_score_axes<A...>;
 template <auto E, auto... A> inline constexpr bool has_score_axes<property<key::additive, E, A...>> = are_score_axes<A...>;
+template <auto Q, auto K, auto... A> inline constexpr bool has_score_axes<property<key::block_sparse, Q, K, A...>> =
+    each_once<A...>() && ((A == axis_name::batch || A == axis_name::head) && ...);
 template <class Tag, auto E, auto... A> inline constexpr bool has_score_axes<property<key::input<Tag>, E, A...>> =
     sizeof...(A) > 0 && each_once<A...>();
 template <auto E> inline constexpr bool is_storable<property<key::additive, E>> = true;
@@ -75,7 +88,9 @@ template <auto E, auto... A> inline constexpr bool is_storable<property<key::add
 /// The names of a call's own tensors and numbers (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
 template <class Tag> constexpr bool is_free_name() {
   for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
-                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "scale", "softcap", "window"})
+                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "scale", "softcap", "window", "window_right",
+                                       "prefix_lengths", "documents", "query_documents", "key_documents", "sequence_offsets", "query_offsets", "key_offsets", "block_table",
+                                       "alibi_slopes", "bias_table"})
     if (short_name<Tag>::last == taken) return false;
   return true;
 }
@@ -104,6 +119,8 @@ template <class P> inline constexpr bool page_is_power_of_two = std::is_same_v<P
 template <class Key, class Other> inline constexpr bool not_beside = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
 template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
+template <class P> inline constexpr bool has_slopes = std::is_same_v<P, none>;
+template <class P> inline constexpr bool has_buckets = std::is_same_v<P, none>;
 template <class P> inline constexpr bool each_axis_once = std::is_same_v<P, none>;
 template <class P> inline constexpr bool name_of_its_own = std::is_same_v<P, none>;
 template <int Inputs> inline constexpr bool few_enough_inputs = Inputs <= most_inputs;

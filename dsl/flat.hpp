@@ -1,5 +1,6 @@
 // The flat type that a chain collapses to as soon as it is complete: numbers as values, types only for what must be a type.
 #pragma once
+#include "dsl/brought.hpp"
 #include "dsl/numbers.hpp"
 #include "dsl/stages.hpp"
 
@@ -75,10 +76,19 @@ template <class Source> constexpr void read_source(numbers &n, Source source) {
   n.context_dim = cross ? value_of<key::context_dim>(source, n.model_dim) : 0;
 }
 
+constexpr void read_window(numbers &, none) {}
+template <auto Left> constexpr void read_window(numbers &n, property<key::sliding_window, Left>) { n.window = setting_of(property<key::sliding_window, Left>{}, 1); }
+template <auto Left, auto Right> constexpr void read_window(numbers &n, property<key::sliding_window, Left, Right>) {
+  n.window = setting_of(property<key::sliding_window, Left>{}, 1);
+  n.window_right = setting_of(property<key::sliding_window, Right>{}, 1);
+}
+
 template <class Masks> constexpr void read_mask(numbers &n, Masks masks) {
   n.causal = value_of<key::causal>(masks, causal_alignment::off);
   if (n.same_extents && n.causal != causal_alignment::off && n.causal != causal_alignment::at_length) n.causal = causal_alignment::diagonal;
-  n.window = setting_of(property_of<key::sliding_window>(masks, setting{}), n.head_dim);
+  read_window(n, property_of<key::sliding_window>(masks, none{}));
+  const auto read_blocks = []<auto Q, auto K, auto... A>(numbers &to, property<key::block_sparse, Q, K, A...>) { to.query_block = Q, to.key_block = K; };
+  if constexpr (has<key::block_sparse>(Masks{})) read_blocks(n, property_of<key::block_sparse>(masks, none{}));
   if (is_paged(n) && n.causal == causal_alignment::bottom_right) n.causal = causal_alignment::at_length; // pages have no extent but the length
   n.key_lengths = has<key::key_lengths>(masks) || is_paged(n) || n.causal == causal_alignment::at_length;
 }
@@ -94,6 +104,7 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   read_mask(n, masks);
   n.scale = setting_of(property_of<key::scale>(score, setting{setting::fixed, reciprocal_root(n.head_dim)}), n.head_dim);
   n.softcap = setting_of(property_of<key::softcap>(score, setting{}), n.head_dim);
+  n.bias_buckets = value_of<key::relative_bias>(score, 0);
   n.empty_rows = value_of<key::empty_rows>(stage_at<slot::weights>(all), empty_row_policy::zero);
   n.masked_values = value_of<key::masked_values>(sum, masked_value_policy::finite);
   n.returns_lse = returns_one<key::returns>(property_of<key::returns>(sum, none{}), result::lse);
@@ -101,9 +112,11 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   using source_t = std::remove_const_t<decltype(source)>;
   using score_t = std::remove_const_t<decltype(score)>;
   using mask_t = std::remove_const_t<decltype(masks)>;
-  using inputs = decltype(typename source_t::inputs{} + typename mask_t::inputs{});
-  return flat_spec<typename source_t::tag, source_t::same_extents, typename source_t::inputs, inputs, typename score_t::functions,
-                   typename mask_t::functions>(n);
+  constexpr int heads = value_of<key::heads>(source, 0);
+  using of_scores = decltype(all_brought_by<heads, source_t::same_extents>(typename score_t::listed{}));
+  using of_masks = decltype(all_brought_by<heads, source_t::same_extents>(typename mask_t::listed{}));
+  using inputs = decltype(typename source_t::inputs{} + typename of_scores::inputs{} + typename of_masks::inputs{});
+  return flat_spec<typename source_t::tag, source_t::same_extents, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
 }
 
 } // namespace attune::language

@@ -48,6 +48,9 @@ struct numbers {
   bool returns_lse = false;           ///< natural log of the sum of exp(score), f32 [batch, head, query]
   bool returns_weights = false;       ///< softmax weights, f32 [batch, head, query, key]
   cache_form cache;
+  setting window_right;               ///< w: a query attends to at most w keys behind its own position
+  int query_block = 0, key_block = 0; ///< queries and keys of a block of the block table; 0: there is none
+  int bias_buckets = 0;               ///< of the relative bias
 };
 
 constexpr bool is_projected(const numbers &n) { return n.source != source_kind::operands; }

@@ -11,6 +11,8 @@ struct heads; struct kv_heads; struct head_dim; struct value_dim; struct model_d
 struct element; struct bias; struct self_attention; struct cross_attention; struct layout;
 struct kv_element; struct kv_scale; struct paged;
 struct scale; struct softcap;
+struct alibi; struct relative_bias;
+struct prefix_lengths; struct documents; struct block_sparse;
 struct causal; struct sliding_window; struct key_lengths; struct boolean; struct additive;
 struct empty_rows; struct masked_values; struct returns;
 struct inputs;                    ///< the family that every input<Tag> belongs to
@@ -69,8 +71,20 @@ template <auto... V> inline constexpr property<key::softcap, V...> softcap{};
 /// A query attends to its own position and those before it. Where query and key extents can differ it must say which
 /// query and key are aligned: causal<align::bottom_right>, causal<align::top_left>, or causal<align::at_length>, which brings key_lengths.
 template <align A = align::diagonal> inline constexpr property<key::causal, A> causal{};
-/// With causal: a query attends to its own position and at most w keys before it. A number or runtime.
-template <auto W> inline constexpr property<key::sliding_window, W> sliding_window{};
+/// With causal: a query attends to its own position and at most w keys before it. A number or runtime. With two numbers, with or
+/// without causal: at most `left` keys before its position and `right` behind it; without causal, aligned as bottom_right.
+template <auto... W> inline constexpr property<key::sliding_window, W...> sliding_window{};
+/// With causal: one i32 per batch; a key before that is attended whatever causal says.
+inline constexpr property<key::prefix_lengths, true> prefix_lengths{};
+/// Packed documents, which do not see each other: documents<ids> by an i32 for each query and key, documents<offsets> by where each
+/// begins; by offsets, causal and window are measured within a document.
+template <document_marks M> inline constexpr property<key::documents, M> documents{};
+/// A boolean table over blocks of queries and keys, of each batch and head that it names: block_sparse<64, 64, axis::head>.
+template <int QueryBlock, int KeyBlock, axis_name... A> inline constexpr property<key::block_sparse, QueryBlock, KeyBlock, A...> block_sparse{};
+/// Linear biases: score - slope * |distance|. alibi<> has the slopes of the paper, alibi<slopes> takes an f32 for each head.
+template <auto... V> inline constexpr property<key::alibi, V...> alibi{};
+/// A learned bias for each head and bucket of distances, as in T5: relative_bias<buckets, max_distance, bidirectional>.
+template <int Buckets, int MaxDistance, distance_direction D> inline constexpr property<key::relative_bias, Buckets, MaxDistance, D> relative_bias{};
 /// One i32 per batch: keys from there on are masked and never read.
 inline constexpr property<key::key_lengths, true> key_lengths{};
 /// A mask tensor (true: attend) over some of batch, head, query, key; it is the same along the axes that are left out.

@@ -14,7 +14,7 @@ template <class Written> inline constexpr bool whole_spec = std::is_base_of_v<nu
 
 template <class Tag, element_type E, axis_name... A>
 constexpr input_declaration declaration_of(property<key::input<Tag>, E, A...>) {
-  return {short_name<Tag>::value, tensor_role::input, E, sizeof...(A), {A...}};
+  return {short_name<Tag>::value, role_of<Tag>, E, sizeof...(A), {A...}};
 }
 template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::boolean, E, A...>) {
   return {"boolean_mask", tensor_role::boolean_mask, E, sizeof...(A), {A...}};

@@ -4,7 +4,7 @@
 //   operands    query, key, value, output
 //   projection  hidden, [context,] weights, output
 //   then lse, attention weights (if returned), the spec's own inputs in the order written (user inputs, boolean and
-//   additive masks), key_scale, value_scale, page_table, key_lengths, and the run-time numbers scale, softcap, window.
+//   additive masks), key_scale, value_scale, page_table, key_lengths, and the run-time numbers scale, softcap, window, window_right.
 #pragma once
 #include "dsl/numbers.hpp"
 
@@ -12,11 +12,11 @@ namespace attune {
 
 inline constexpr int dynamic_extent = -1; ///< known only at the call
 inline constexpr int maximum_rank = 6;
-inline constexpr int maximum_tensors = 20;
-inline constexpr int maximum_numbers = 3;
+inline constexpr int maximum_tensors = 32;
+inline constexpr int maximum_numbers = 6;
 
 /// What a tensor is for. `packed_weights` is opaque: it has no axes here, and is made by pack_weights.
-enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table };
+enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table, prefix_lengths, query_offsets, key_offsets };
 
 struct axis_extent {
   axis_name axis = axis_name::none;
@@ -35,11 +35,14 @@ struct tensor_shape {
   axis_extent axes[maximum_rank] = {};
 };
 
-enum class number_role { scale, softcap, window };
+enum class number_role { scale, softcap, window, window_right };
 constexpr const char *name_of(number_role r) {
-  constexpr const char *names[] = {"scale", "softcap", "window"};
+  constexpr const char *names[] = {"scale", "softcap", "window", "window_right"};
   return names[static_cast<int>(r)];
 }
+
+/// Whether a number is a whole one: i32 in generated code, else f32.
+constexpr bool is_whole(number_role r) { return r == number_role::window || r == number_role::window_right; }
 
 struct signature {
   int tensor_count = 0;
@@ -57,6 +60,15 @@ struct input_declaration {
   axis_name axes[maximum_rank] = {};
 };
 
+/// The place of the first input of this role, or -1.
+template <class Declarations> constexpr int input_of(const Declarations &inputs, tensor_role role) {
+  int i = 0;
+  for (const input_declaration &input : inputs)
+    if (input.role == role) return i;
+    else ++i;
+  return -1;
+}
+
 /// The extent that a spec fixes for an axis, or dynamic_extent.
 constexpr int extent_of(const numbers &n, axis_name a) {
   switch (a) {
@@ -65,6 +77,7 @@ constexpr int extent_of(const numbers &n, axis_name a) {
     case axis_name::head_dim: return n.head_dim;
     case axis_name::value_dim: return n.value_dim;
     case axis_name::slot: return n.cache.page_size;
+    case axis_name::bucket: return n.bias_buckets;
     default: return dynamic_extent;
   }
 }
@@ -129,6 +142,7 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
   if (n.scale.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::scale;
   if (n.softcap.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::softcap;
   if (n.window.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::window;
+  if (n.window_right.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::window_right;
   return s;
 }
 

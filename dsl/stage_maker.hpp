@@ -50,7 +50,7 @@ template <class Tag, class... P> struct stage_check {
                            !contains<typename key_of<X>::type, typename Tag::needs>> {};
   template <class Key> struct is_absent : std::bool_constant<times<Key, P...> == 0> {};
   template <class X> struct is_alone {
-    using needed = typename needs_beside<typename key_of<X>::type>::type;
+    using needed = typename needs_beside_of<X>::type;
     static constexpr bool value = !std::is_same_v<needed, none> && times<needed, P...> == 0;
   };
   template <class X> struct no_count : std::bool_constant<!is_count<X>> {};
@@ -64,6 +64,8 @@ template <class Tag, class... P> struct stage_check {
   };
   template <class X> struct no_factor : std::bool_constant<!is_factor<X>> {};
   template <class X> struct no_window : std::bool_constant<!is_window<X>> {};
+  template <class X> struct no_slopes : std::bool_constant<!is_alibi<X>> {};
+  template <class X> struct no_buckets : std::bool_constant<!has_good_buckets<X>> {};
   template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
 
   template <class X> struct no_name : std::bool_constant<!has_own_name<X, P...>> {};
@@ -85,6 +87,8 @@ template <class Tag, class... P> struct stage_check {
   using factor = typename first<no_factor, P...>::type;
   using window = typename first<no_window, P...>::type;
   using axes = typename first<no_axes, P...>::type;
+  using slopes = typename first<no_slopes, P...>::type;
+  using buckets = typename first<no_buckets, P...>::type;
   using nameless = unless<first_culprit<stranger, repeated>, typename first<no_name, P...>::type>;
   static constexpr int inputs = times_of_family<key::inputs, P...>;
   using alone = unless<first_culprit<stranger, repeated, misplaced>, typename key_of<typename first<is_alone, P...>::type>::type>;
@@ -102,7 +106,7 @@ template <class Tag, class... P> struct stage_check {
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, axes, alone, group, nameless,
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, axes, slopes, buckets, alone, group, nameless,
                             arity, branch>;
   static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
 
@@ -135,13 +139,16 @@ template <class Tag> struct stage_maker {
                   "kv_scale and elements of 8 bits belong together: kv_element<int8> needs a kv_scale, e4m3 and e5m2 may have one, others none");
     static_assert(rules::page_is_power_of_two<typename check::page>, "a page holds a power of two of keys, such as paged<16>");
     static_assert(rules::not_beside<typename check::clash, typename check::clashing>,
-                  "these two properties exclude each other: paged keys are as many as key_lengths says, whatever the number of queries");
+                  "these two properties exclude each other: paged keys are as many as key_lengths says, and packed documents share no prefix");
     static_assert(rules::positive_factor<typename check::factor>,
                   "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
     static_assert(rules::not_negative<typename check::window>,
-                  "a window counts the keys before the query's own: 0 or more, or runtime");
+                  "a window counts the keys before the query's own, and with a second number those behind it: 0 or more, or runtime");
+    static_assert(rules::has_slopes<typename check::slopes>, "alibi<> has the slopes of the paper, alibi<slopes> takes them at the call");
+    static_assert(rules::has_buckets<typename check::buckets>,
+                  "relative_bias<buckets, max_distance, direction>: at least 2 buckets for each direction, and max_distance beyond those of one distance each");
     static_assert(rules::each_axis_once<typename check::axes>,
-                  "a tensor names each of its axes once; the axes of a mask are batch, head, query and key");
+                  "a tensor names each of its axes once; the axes of a mask are batch, head, query and key, those of a block table batch and head");
     static_assert(
         rules::name_of_its_own<typename check::nameless>,
         "an input goes by the last part of its tag's name: that must differ from other inputs and from the call's own tensors and numbers");

@@ -41,12 +41,12 @@ struct project_stage : stage_defaults {
 struct scores_stage : stage_defaults {
   static constexpr slot where = slot::scores;
   static constexpr takes_functions functions = takes_functions::of_score;
-  using takes = types<key::scale, key::softcap>;
+  using takes = types<key::scale, key::softcap, key::alibi, key::relative_bias>;
 };
 struct mask_stage : stage_defaults {
   static constexpr slot where = slot::mask;
   static constexpr takes_functions functions = takes_functions::of_position;
-  using takes = types<key::causal, key::sliding_window, key::key_lengths, key::boolean, key::additive>;
+  using takes = types<key::causal, key::sliding_window, key::key_lengths, key::boolean, key::additive, key::prefix_lengths, key::documents, key::block_sparse>;
 };
 struct softmax_stage : stage_defaults {
   static constexpr slot where = slot::weights;
@@ -69,10 +69,15 @@ struct absent_stage : stage_defaults {
 template <class Key> struct needs_beside { using type = none; };
 template <> struct needs_beside<key::context_dim> { using type = key::cross_attention; };
 template <> struct needs_beside<key::sliding_window> { using type = key::causal; };
+template <> struct needs_beside<key::prefix_lengths> { using type = key::causal; };
+/// A window of two numbers stands by itself.
+template <class P> struct needs_beside_of : needs_beside<typename key_of<P>::type> {};
+template <auto Left, auto Right, auto... More> struct needs_beside_of<property<key::sliding_window, Left, Right, More...>> { using type = none; };
 
 /// A property that cannot stand beside another one of the same stage.
 template <class Key> struct clashes_with { using type = none; };
 template <> struct clashes_with<key::self_attention> { using type = key::paged; };
+template <> struct clashes_with<key::prefix_lengths> { using type = key::documents; };
 
 template <class... T> types<T...> list_of(hana::tuple<T...>);
 template <class... P> constexpr auto functions_in(hana::tuple<P...> all) {
@@ -102,6 +107,7 @@ template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causa
   using facts = stage_facts<Tag, unaligned_causal<P...>, function_list<P...>>;
   using functions = function_list<P...>;
   using inputs = input_list<P...>;
+  using listed = types<P...>;
   static constexpr bool same_extents = language::same_extents<Tag, P...>;
   static constexpr auto properties = hana::make_map(hana::make_pair(hana::type_c<typename P::key>, P{})...);
 };

@@ -98,7 +98,7 @@ private:
     return trial<kind::number, std::conditional_t<axes == Indices, none, wrong_index_count<Tag, axes, Indices>>>{};
   }
 };
-template <class Read> using trial_position = position<trial_number, Read>;
+template <class Read> using trial_position = place<trial_number, Read>;
 
 /// The type that F returns on trial: as a score function f(score, at), or as a mask function f(at).
 template <class F, class Read> constexpr auto try_function(function<F>, Read) {

@@ -12,8 +12,9 @@ inline constexpr int element_type_count = 8;
 
 /// The named axes of every tensor that Attune knows.
 /// page: a page of a paged cache; slot: a key's place in its page; sequence_page: the pages of one sequence, in order.
-enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim, page, slot, sequence_page };
-inline constexpr int axis_name_count = 12;
+/// query_block, key_block: blocks of queries and keys; bucket: a class of distances; offset: where packed sequences begin, and the end.
+enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim, page, slot, sequence_page, query_block, key_block, bucket, offset };
+inline constexpr int axis_name_count = 16;
 
 /// Where the last query stands relative to the keys: bottom_right lines it up with the last key,
 /// top_left lines up the first query with the first key, at_length the last query with the last key of the batch's key length.
@@ -49,7 +50,7 @@ constexpr const char *name_of(element_type e) {
   return names[static_cast<int>(e)];
 }
 constexpr const char *name_of(axis_name a) {
-  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim", "page", "slot", "sequence_page"};
+  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim", "page", "slot", "sequence_page", "query_block", "key_block", "bucket", "offset"};
   return names[static_cast<int>(a)];
 }
 constexpr const char *name_of(causal_alignment a) {

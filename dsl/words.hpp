@@ -30,11 +30,17 @@ using causal_alignment::top_left;
 
 enum class scale_rule { rsqrt_head_dim }; ///< 1 / sqrt(head_dim)
 enum class decided { runtime };           ///< left to each call
+enum class document_marks { ids, offsets };              ///< how packed documents are told apart
+enum class distance_direction { bidirectional, unidirectional }; ///< whether keys behind the query's position have buckets of their own
+enum class slope_source { slopes };       ///< the call brings them
 enum class result { lse, weights };       ///< what weighted_sum returns beside the output
 
 using enum scale_rule;
 using enum decided;
 using enum result;
+using enum document_marks;
+using enum distance_direction;
+using enum slope_source;
 using empty_row_policy::zero; // its other value stays empty_row_policy::error: attune::error is the exception
 using enum masked_value_policy;
 using kv_scaling::per_head;

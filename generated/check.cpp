@@ -23,6 +23,9 @@ std::int64_t extent_in(const numbers &n, const check_case &how, const axis_exten
     case axis_name::query: return how.queries;
     case axis_name::key: return is_paged(n) ? pages * n.cache.page_size : how.keys;
     case axis_name::sequence_page: return pages;
+    case axis_name::query_block: return (how.queries + n.query_block - 1) / n.query_block;
+    case axis_name::key_block: return (how.keys + n.key_block - 1) / n.key_block;
+    case axis_name::offset: return 5;
     case axis_name::page: return how.batch * pages + 2; // some that no batch has
     default: return axis.extent;
   }
@@ -32,6 +35,27 @@ std::vector<std::int64_t> extents_in(const numbers &n, const check_case &how, co
   std::vector<std::int64_t> extents;
   for (int a = 0; a < shape.rank; ++a) extents.push_back(extent_in(n, how, shape.axes[a]));
   return extents;
+}
+
+/// Offsets of four documents, some of which may be empty, that hold all tokens but for at most one in eight.
+void fill_offsets(check_tensor &t, std::int64_t tokens, std::uint64_t seed) {
+  std::vector<double> offsets{0};
+  for (std::uint64_t i = 0; i < 3; ++i) offsets.push_back(std::floor(uniform_value(seed, i) * static_cast<double>(tokens)));
+  offsets.push_back(static_cast<double>(tokens - (seed % 3 == 0 ? tokens / 8 : 0)));
+  std::sort(offsets.begin(), offsets.end());
+  t.fill([&](auto n) { return std::min(offsets[n], offsets.back()); });
+}
+
+/// Documents of 37 tokens; slopes small enough that products with distances stay exact within the bounds.
+bool fill_known(check_tensor &t, const check_case &how, std::uint64_t seed) {
+  const std::string_view name = t.shape().name;
+  if (t.shape().role == tensor_role::query_offsets) fill_offsets(t, how.queries, how.seed);
+  else if (t.shape().role == tensor_role::key_offsets) fill_offsets(t, how.keys, how.seed + 1);
+  else if (t.shape().role == tensor_role::prefix_lengths) t.fill([&](auto n) { return std::floor(uniform_value(seed, n) * (how.keys + 1)); });
+  else if (name == "documents" || name == "query_documents" || name == "key_documents") t.for_each([&](const auto &at) { t.set(at, static_cast<double>(at[1] / 37 % 4)); });
+  else if (name == "alibi_slopes") t.fill([&](auto n) { return uniform_value(seed, n) / 64; });
+  else return false;
+  return true;
 }
 
 void fill_input(check_tensor &t, std::uint64_t seed) {
@@ -157,10 +181,10 @@ tensor_ref reference_to(const linear_map &map, const tensor_shape &shape, projec
   return r;
 }
 
-/// Whether the call must refuse: rows are empty by masks that a call sees (causal, window and lengths).
+/// Whether the call must refuse: rows are empty by masks that a call sees (causal, prefix, windows, lengths and offsets).
 bool must_refuse(const reference_operator &op, const reference_answer &expected) {
   const bool sees_all = op.mask_functions.empty() &&
-                        std::none_of(op.inputs.begin(), op.inputs.end(), [](const input_declaration &i) { return i.role != tensor_role::input; });
+                        std::none_of(op.inputs.begin(), op.inputs.end(), [](const input_declaration &i) { return i.role == tensor_role::boolean_mask || i.role == tensor_role::additive_mask; });
   return op.n.empty_rows == empty_row_policy::error && expected.has_empty_row && sees_all;
 }
 
@@ -203,7 +227,7 @@ check_call::check_call(const reference_operator &op, const check_case &how, std:
     tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(op.n, how, shape), how.order, flush));
     if (!tensors_.back() || shape.written) continue;
     if (shape.role == tensor_role::key_lengths) fill_lengths(*tensors_.back(), how, op.n.empty_rows == empty_row_policy::zero);
-    else fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
+    else if (!fill_known(*tensors_.back(), how, how.seed * 64 + static_cast<std::uint64_t>(t))) fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
   }
   for (int i = 0; i < signature_.number_count; ++i) {
     const number_role role = signature_.call_numbers[i];
@@ -248,7 +272,8 @@ reference_arguments check_call::arguments() const {
   for (int i = 0; i < signature_.number_count; ++i)
     (signature_.call_numbers[i] == number_role::scale     ? a.scale
      : signature_.call_numbers[i] == number_role::softcap ? a.softcap
-                                                          : a.window) = numbers_[i];
+     : signature_.call_numbers[i] == number_role::window  ? a.window
+                                                          : a.window_right) = numbers_[i];
   return a;
 }
 

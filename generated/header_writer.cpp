@@ -19,7 +19,7 @@ std::string literal(source_kind s) {
 
 std::string literal(tensor_role r) {
   constexpr const char *names[] = {"query", "key", "value", "hidden", "context", "packed_weights", "output", "lse",
-                                   "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table"};
+                                   "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "prefix_lengths", "query_offsets", "key_offsets"};
   return fmt::format("tensor_role::{}", names[static_cast<int>(r)]);
 }
 
@@ -49,6 +49,8 @@ std::string literal(const numbers &n) {
   member(fmt::format("{}, {}", n.returns_lse, n.returns_weights), "returns_lse, returns_weights");
   member(fmt::format("{{{}, {}, kv_scaling::{}, {}}}", n.cache.own_element, literal(n.cache.element), name_of(n.cache.scale), n.cache.page_size),
          "cache: own_element, element, scale, page_size");
+  member(literal(n.window_right), "window_right");
+  member(fmt::format("{}, {}, {}", n.query_block, n.key_block, n.bias_buckets), "query_block, key_block, bias_buckets");
   return text;
 }
 

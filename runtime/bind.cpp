@@ -206,15 +206,29 @@ status check_overlap(const artefact_info &a, const bound_call &c) {
   return {};
 }
 
+/// A block table has an entry for each block, the last of which may be cut short.
+status check_blocks(const artefact_info &a, std::int64_t query_blocks, std::int64_t key_blocks, const bound_call &c) {
+  if (a.n.query_block == 0) return {};
+  const auto check = [&](axis_name axis, std::int64_t got, std::int64_t tokens, int block) -> status {
+    const std::int64_t needed = (tokens + block - 1) / block;
+    if (got == needed) return {};
+    return failure(error_code::wrong_extent, "%s: tensor block_table: axis %s: expected %lld (%lld tokens in blocks of %d), got %lld.", a.spec, name_of(axis), integer(needed),
+                   integer(tokens), block, integer(got));
+  };
+  if (status s = check(axis_name::query_block, query_blocks, c.query, a.n.query_block); !s) return s;
+  return check(axis_name::key_block, key_blocks, c.key, a.n.key_block);
+}
+
 status bind_number(const artefact_info &a, int i, double x, bound_call &c) {
   const number_role role = a.call.call_numbers[i];
   const char *name = name_of(role);
   if (!std::isfinite(x) || std::fabs(x) > 3.4e38)
     return failure(error_code::bad_number, "%s: number %s is %g, expected a finite number that an f32 can hold.", a.spec, name, x);
   if (role == number_role::softcap && !(x > 0)) return failure(error_code::bad_number, "%s: number softcap is %g, expected one above 0.", a.spec, x);
-  if (role == number_role::window && (x < 0 || x > INT32_MAX || x != std::floor(x)))
-    return failure(error_code::bad_number, "%s: number window is %g, expected a whole number from 0 to %d: how many keys before its own position a query sees.", a.spec, x, INT32_MAX);
-  if (role == number_role::window) c.integers[i] = static_cast<std::int32_t>(x);
+  if (is_whole(role) && (x < 0 || x > INT32_MAX || x != std::floor(x)))
+    return failure(error_code::bad_number, "%s: number %s is %g, expected a whole number from 0 to %d: how many keys %s its own position a query sees.", a.spec, name, x, INT32_MAX,
+                   role == number_role::window ? "before" : "behind");
+  if (is_whole(role)) c.integers[i] = static_cast<std::int32_t>(x);
   else c.reals[i] = static_cast<float>(x);
   return {};
 }
@@ -247,6 +261,7 @@ status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
     if (status s = bind_pages(a, extent(axis_name::key, -1), b.seen(axis_name::key).tensor, c); !s) return s;
   for (int i = 0; i < tensor_count; ++i)
     if (status s = b.complete_tensor(i); !s) return s;
+  if (status s = check_blocks(a, b.seen(axis_name::query_block).extent, b.seen(axis_name::key_block).extent, c); !s) return s;
   if (status s = check_overlap(a, c); !s) return s;
   for (int i = 0; i < number_count; ++i)
     if (status s = bind_number(a, i, numbers[i], c); !s) return s;

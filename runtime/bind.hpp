@@ -16,7 +16,7 @@ struct bound_call {
   const packed_weights_ref *weights = nullptr;
   std::int64_t batch = 1, query = 0, key = 0;
   float reals[maximum_numbers] = {};         ///< scale and softcap
-  std::int32_t integers[maximum_numbers] = {}; ///< window
+  std::int32_t integers[maximum_numbers] = {}; ///< windows
 };
 
 status bind(const artefact_info &, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &) noexcept;
@@ -29,8 +29,8 @@ bool may_overlap(const bound_tensor &, const bound_tensor &) noexcept;
 /// Whether two indices of one tensor lead to one element; true as well where that cannot be told from its strides.
 bool may_overlap_itself(const bound_tensor &) noexcept;
 
-/// Reads the key lengths and refuses those outside 0 .. key extent; then, where the spec makes empty rows an error, refuses
-/// a row that its causal, window and length masks leave without a key.
+/// Reads lengths of keys and prefixes and offsets of documents, and refuses those outside the keys or queries; then, where the spec makes empty rows an error, refuses
+/// a row that its causal, prefix, window, length and offset masks leave without a key.
 status check_rows(const artefact_info &, const bound_call &) noexcept;
 
 /// The keys that the page table has room for, as the call's key extent. Tensors with a key axis must have as many.

@@ -60,7 +60,7 @@ public:
       else if (!a.call.tensors[i].written) add().of(c.tensors[i], on_device);
     }
     for (int i = 0; i < a.call.number_count; ++i)
-      argv[count_++] = a.call.call_numbers[i] == number_role::window ? static_cast<void *>(&c.integers[i]) : static_cast<void *>(&c.reals[i]);
+      argv[count_++] = is_whole(a.call.call_numbers[i]) ? static_cast<void *>(&c.integers[i]) : static_cast<void *>(&c.reals[i]);
     first_output_ = used_;
     for (int i = 0; i < a.call.tensor_count; ++i)
       if (a.call.tensors[i].written) add().of(c.tensors[i], on_device);

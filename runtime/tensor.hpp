@@ -34,6 +34,10 @@ template <int N = dynamic_extent> using model_dim = dim<axis_name::model_dim, N>
 template <int N = dynamic_extent> using page = dim<axis_name::page, N>;
 template <int N = dynamic_extent> using slot = dim<axis_name::slot, N>;
 template <int N = dynamic_extent> using sequence_page = dim<axis_name::sequence_page, N>;
+template <int N = dynamic_extent> using query_block = dim<axis_name::query_block, N>;
+template <int N = dynamic_extent> using key_block = dim<axis_name::key_block, N>;
+template <int N = dynamic_extent> using bucket = dim<axis_name::bucket, N>;
+template <int N = dynamic_extent> using offset = dim<axis_name::offset, N>;
 } // namespace axes
 
 /// A tensor as the runtime sees it. Axes outermost first; extents in elements, strides in elements.

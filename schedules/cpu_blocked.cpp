@@ -57,7 +57,7 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
 }
 
 schedule_point cpu_blocked_default(const operator_description &op, const target_info &target, const std::string &family) {
-  const bool trimmed = op.n.causal != causal_alignment::off || op.n.window.kind != setting::off;
+  const bool trimmed = is_trimmed(op);
   const bool narrow = trimmed || op.n.head_dim >= 128;
   struct shape { int query_tile, key_chunk, query_vectors, dot_keys, row_group, value_vectors, unroll; } s;
   // 512 bits: 16 accumulators in the scores and in the weighted sum. One Zen 4 core, 12 heads, N = 512 / 1024 / 4096, of the peak of

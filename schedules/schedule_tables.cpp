@@ -133,7 +133,7 @@ void say_once(const std::string &text) {
 
 spec_shape shape_of(const operator_description &op) {
   const numbers &n = op.n;
-  return {name_of(n.element), n.head_dim, n.value_dim, n.causal != causal_alignment::off || n.window.kind != setting::off, n.heads != n.kv_heads, !is_affine(op)};
+  return {name_of(n.element), n.head_dim, n.value_dim, is_trimmed(op), n.heads != n.kv_heads, !is_affine(op)};
 }
 
 void schedule_table::put(table_record r) {

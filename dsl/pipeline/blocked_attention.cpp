@@ -103,7 +103,7 @@ void blocked_attention::define_rows() {
   rows(q, s, k, c, t, h, b) = undef<float>();
   rows(q, s, maximum_row, c, t, h, b) = no_score;
   first_row_update = 0;
-  if (!has_tile_map && op.n.window.kind != setting::off) add_score_pass("window", true, first, first_full, partial_tile);
+  if (!has_tile_map && begins_late(op)) add_score_pass("window", true, first, first_full, partial_tile);
   add_score_pass("full", false, first_full, last_full, full_tile);
   add_score_pass("masked", true, last_full, last, partial_tile);
 

@@ -5,7 +5,7 @@ namespace attune {
 using namespace Halide;
 
 call_arguments::call_arguments(const operator_description &op)
-    : scale("scale"), softcap("softcap"), window("window"), declared(op.inputs), cache(op.n.cache) {
+    : scale("scale"), softcap("softcap"), window("window"), window_right("window_right"), declared(op.inputs), cache(op.n.cache) {
   const element_type e = op.n.element;
   switch (op.n.source) {
     case source_kind::operands:
@@ -47,6 +47,8 @@ call_arguments::call_arguments(const operator_description &op)
   if (op.n.scale.kind == setting::at_call) arguments.push_back(scale);
   if (op.n.softcap.kind == setting::at_call) arguments.push_back(softcap);
   if (op.n.window.kind == setting::at_call) arguments.push_back(window);
+  if (op.n.window_right.kind == setting::at_call) arguments.push_back(window_right);
+  packed = packed_rows(op, *this);
 }
 
 void call_arguments::add_cache(const operator_description &op) {

@@ -10,6 +10,17 @@ struct matrix_arguments {
   Halide::ImageParam panels, bias;
 };
 
+struct call_arguments;
+
+/// Documents by offsets: what a query knows of its own document, i32 (query), computed once per call.
+struct packed_rows {
+  packed_rows() = default;
+  packed_rows(const operator_description &, const call_arguments &);
+  Halide::Func first_key, end_key; ///< its keys; neither falls from one query to the next
+  Halide::Func position;           ///< where the query stands among the call's keys
+  bool defined() const { return position.defined(); }
+};
+
 /// Buffers are innermost first: query [head_dim, query, head, batch], key [head_dim, key, kv_head, batch], value
 /// [value_dim, key, kv_head, batch], hidden [model_dim, query, batch]; inputs and masks in the reverse of their declared axes.
 struct call_arguments {
@@ -24,9 +35,10 @@ struct call_arguments {
   Halide::Func page{"page"};              ///< of it, (sequence_page, batch): in bounds whatever the table holds
   Halide::ImageParam key_lengths;         ///< i32 [batch]
   Halide::Param<float> scale, softcap;
-  Halide::Param<int> window;
+  Halide::Param<int> window, window_right;
 
   Halide::Expr query_count, key_count;
+  packed_rows packed; ///< defined where documents are packed by offsets
 
   /// An element of input number `input` as it is stored; indices outermost first, within its extents.
   Halide::Expr stored(int input, const std::vector<Halide::Expr> &indices) const;

@@ -84,7 +84,9 @@ void write_scores(std::ostream &out, const operator_description &d, const positi
 
 void write_mask(std::ostream &out, const operator_description &d, const position_expr &at) {
   out << "mask causal=" << name_of(d.n.causal) << " sliding_window=" << text_of(d.n.window)
-      << " key_lengths=" << (d.n.key_lengths ? "yes" : "no") << '\n';
+      << " key_lengths=" << (d.n.key_lengths ? "yes" : "no");
+  if (d.n.window_right.kind != setting::off) out << " window_right=" << text_of(d.n.window_right);
+  out << '\n';
   for (const mask_function &f : d.mask_functions) out << "  attend if " << text_of(f(at, named_reader(d))) << '\n';
 }
 
@@ -92,7 +94,7 @@ void write_mask(std::ostream &out, const operator_description &d, const position
 
 std::string canonical_text(const operator_description &d) {
   const auto index = [](const char *name) { return variable(Halide::Int(32), name); };
-  const position_expr at{index("batch"), index("head"), index("query"), index("key")};
+  const position_expr at{index("batch"), index("head"), index("query"), index("key"), index("kv_head"), index("position"), index("query_count"), index("key_count")};
   const numbers &n = d.n;
   std::ostringstream out;
   write_source(out, n);

@@ -15,8 +15,8 @@ template <class Inputs> struct symbol_input {
     return symbol(read(input_number<Tag>(Inputs{}), {Halide::cast<int>(symbol(indices).number())...}));
   }
 };
-template <class Inputs> position<symbol, symbol_input<Inputs>> symbol_position(const position_expr &at, const input_reader &read) {
-  return {symbol(at.batch), symbol(at.head), symbol(at.query), symbol(at.key), {read}};
+template <class Inputs> place<symbol, symbol_input<Inputs>> symbol_position(const position_expr &at, const input_reader &read) {
+  return {symbol(at.batch), symbol(at.head), symbol(at.query), symbol(at.key), symbol(at.kv_head), symbol(at.position), symbol(at.query_count), symbol(at.key_count), {read}};
 }
 
 template <class Inputs, class... F> void add_score_functions(operator_description &d, types<function<F>...>) {

@@ -9,9 +9,10 @@
 
 namespace attune {
 
-/// Where a score sits. All four are absolute indices of the call's tensors.
+/// Where a score sits: absolute indices of the call's tensors, and what place_of (mask.hpp) adds to them for functions.
 struct position_expr {
   Halide::Expr batch, head, query, key;
+  Halide::Expr kv_head = {}, position = {}, query_count = {}, key_count = {};
 };
 
 /// Reads the spec's input number `input` (as in operator_description::inputs), one index per axis, outermost first.

@@ -73,8 +73,9 @@ Expr base2_score(const operator_description &op, const call_arguments &args, Exp
     const Expr cap = value_of(op.n.softcap, args.softcap);
     score = cap * tanh_expr(score / cap);
   }
-  const input_reader read = [&args](int input, const std::vector<Expr> &indices) { return args.read(input, args.clamped(input, indices)); };
-  for (const score_function &f : op.score_functions) score = f(score, at, read);
+  const mask_reads reads = clamped_reads_of(op, args);
+  const position_expr place = place_of(op, args, at, reads);
+  for (const score_function &f : op.score_functions) score = f(score, place, reads.value);
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
     if (op.inputs[i].role == tensor_role::additive_mask) score += saturated(mask_tensor(op, args, static_cast<int>(i), at));
   return selects_as_bits().mutate(score * log2_e);

@@ -12,7 +12,7 @@ namespace {
 constexpr const char *query_name = "mask_query", *key_name = "mask_key"; ///< any query and key of the tile
 constexpr const char *first_query_name = "tile_first_query", *last_query_name = "tile_last_query", *first_key_name = "tile_first_key", *last_key_name = "tile_last_key";
 
-Expr variable(const char *name) { return Internal::Variable::make(Int(32), name); }
+Expr variable(const std::string &name) { return Internal::Variable::make(Int(32), name); }
 
 /// A mask as interval analysis can bound it. `a == b` becomes two inequalities, because its bounds would only say "may hold". A read
 /// that does not depend on query or key (a length, a head's own window) becomes a variable: one value per tile, which the
@@ -104,6 +104,23 @@ struct tile_classifier::analysis {
     scope.push(name, range_of_read(name, input, indices, attends, load));
     return value;
   }
+  /// What packed_rows knows of a query: its range over the strip.
+  Expr of_row(const Func &f) {
+    const std::string name = f.name() + "_of_strip";
+    if (!scope.contains(name)) {
+      const RDom row(0, queries, name + "_rows");
+      const Expr value = f(min(tile.strip * queries + row, args.query_count - 1));
+      Func least(name + "_least"), greatest(name + "_greatest");
+      least(tile.strip) = std::numeric_limits<int>::max();
+      least(tile.strip) = min(least(tile.strip), value);
+      greatest(tile.strip) = std::numeric_limits<int>::min();
+      greatest(tile.strip) = max(greatest(tile.strip), value);
+      least.compute_root(), greatest.compute_root();
+      ranges[name + "_low"] = least(tile.strip), ranges[name + "_high"] = greatest(tile.strip);
+      scope.push(name, {variable(name + "_low"), variable(name + "_high")});
+    }
+    return variable(name);
+  }
   Interval range_of_read(const std::string &name, int input, const std::vector<Expr> &indices, bool attends, const input_reader &load);
 };
 
@@ -184,7 +201,8 @@ tile_classifier::tile_classifier(const operator_description &op, const call_argu
   a.scope.push(key_name, Interval(variable(first_key_name), variable(last_key_name)));
   const mask_reads load = reads_of(op, args);
   const mask_reads ranged{[&](int input, const std::vector<Expr> &indices) { return a.read(input, indices, false, load.value); },
-                          [&](int input, const std::vector<Expr> &indices) { return a.read(input, indices, true, load.attends) != 0; }};
+                          [&](int input, const std::vector<Expr> &indices) { return a.read(input, indices, true, load.attends) != 0; },
+                          [&](const Func &f, const Expr &) { return a.of_row(f); }};
   const Expr mask = a.boundable.mutate(allowed(op, args, {batch, head, variable(query_name), variable(key_name)}, ranged));
   // The mask itself is asked about all keys of the block, so that a block with a key past the last is not full.
   Internal::Scope<Interval> whole_block;

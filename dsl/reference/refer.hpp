@@ -18,8 +18,8 @@ template <class Inputs> struct scalar_input {
     else return real{value};
   }
 };
-template <class Inputs> position<whole, scalar_input<Inputs>> scalar_position(const position_index &at, const scalar_reader &read) {
-  return {{at.batch}, {at.head}, {at.query}, {at.key}, {read}};
+template <class Inputs> place<whole, scalar_input<Inputs>> scalar_position(const position_index &at, const scalar_reader &read) {
+  return {{at.batch}, {at.head}, {at.query}, {at.key}, {at.kv_head}, {at.position}, {at.query_count}, {at.key_count}, {read}};
 }
 
 template <class Inputs, class... F> void add_score_functions(reference_operator &op, types<function<F>...>) {

@@ -118,12 +118,13 @@ struct evaluation {
   const reference_arguments &arguments;
   operands in;
   std::int64_t batches, queries, keys, group;
-  double scale, softcap, window;
+  double scale, softcap, window, window_right;
   scalar_reader read;
 
   evaluation(const reference_operator &op_, const reference_arguments &a)
       : op(op_), arguments(a), in(operands_of(op_, a)), scale(number_of(op_.n.scale, a.scale)), softcap(number_of(op_.n.softcap, a.softcap)),
-        window(number_of(op_.n.window, a.window)) {
+        window(number_of(op_.n.window, a.window)),
+        window_right(number_of(op_.n.window_right, a.window_right)) {
     const numbers &n = op.n;
     const auto expect = [](const scalar_tensor &t, std::vector<std::int64_t> extents, const char *name) {
       if (t.extents != extents) throw std::invalid_argument(std::string("reference: wrong extents of ") + name);
@@ -154,12 +155,38 @@ struct evaluation {
     return arguments.inputs[input](indices);
   }
 
+  /// The keys [first, end) of a query's document, and the query's position among the call's keys.
+  struct row_place {
+    std::int64_t first, end, position;
+  };
+  row_place place_of(std::int64_t query, std::int64_t batch) const {
+    const causal_alignment align = op.n.causal;
+    const bool from_the_end = align == causal_alignment::bottom_right || align == causal_alignment::at_length || (align == causal_alignment::off && !op.n.same_extents);
+    const int query_offsets = input_of(op.inputs, tensor_role::query_offsets), given = input_of(op.inputs, tensor_role::key_offsets);
+    if (query_offsets < 0) {
+      const std::int64_t last = align == causal_alignment::at_length ? arguments.key_lengths[batch] : keys;
+      return {0, keys, query + (from_the_end ? last - queries : 0)};
+    }
+    const std::vector<double> &of_queries = arguments.inputs[query_offsets].values, &of_keys = arguments.inputs[given < 0 ? query_offsets : given].values;
+    const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+    for (std::size_t s = 0; s + 1 < of_queries.size(); ++s) {
+      if (query < whole(of_queries[s]) || query >= whole(of_queries[s + 1])) continue;
+      const std::int64_t first = whole(of_keys[s]), end = whole(of_keys[s + 1]), first_query = whole(of_queries[s]), end_query = whole(of_queries[s + 1]);
+      return {first, end, first + (query - first_query) + (from_the_end ? (end - first) - (end_query - first_query) : 0)};
+    }
+    return {0, 0, 0}; // behind the last document
+  }
+
   bool allowed(const position_index &at) const {
     const numbers &n = op.n;
-    const std::int64_t last = n.causal == causal_alignment::at_length ? arguments.key_lengths[at.batch] : keys;
-    const std::int64_t position = n.causal == causal_alignment::top_left ? at.query : at.query + (last - queries);
-    if (n.causal != causal_alignment::off && at.key > position) return false;
-    if (n.window.kind != setting::off && static_cast<double>(at.key) < static_cast<double>(position) - window) return false;
+    const row_place row = place_of(at.query, at.batch);
+    if (at.key < row.first || at.key >= row.end) return false;
+    const int prefix = input_of(op.inputs, tensor_role::prefix_lengths);
+    const bool in_prefix = prefix >= 0 && static_cast<double>(at.key) < arguments.inputs[prefix].values[at.batch];
+    const double distance = static_cast<double>(row.position) - static_cast<double>(at.key);
+    if (n.causal != causal_alignment::off && distance < 0 && !in_prefix) return false;
+    if (n.window.kind != setting::off && distance > window) return false;
+    if (n.window_right.kind != setting::off && -distance > window_right) return false;
     if (n.key_lengths && at.key >= arguments.key_lengths[at.batch]) return false;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i].role == tensor_role::boolean_mask && mask_value(i, at) == 0) return false;
@@ -184,10 +211,11 @@ struct evaluation {
   void row(std::int64_t batch, std::int64_t head, std::int64_t query, scalar_tensor &attended, reference_answer &answer) const {
     std::vector<std::int64_t> attended_keys;
     std::vector<double> weights;
-    for (std::int64_t key = 0; key < keys; ++key)
-      if (allowed({batch, head, query, key})) {
-        attended_keys.push_back(key);
-        weights.push_back(score({batch, head, query, key}));
+    position_index at{batch, head, query, 0, head / group, place_of(query, batch).position, queries, keys};
+    for (at.key = 0; at.key < keys; ++at.key)
+      if (allowed(at)) {
+        attended_keys.push_back(at.key);
+        weights.push_back(score(at));
       }
     const std::int64_t row_index = (batch * op.n.heads + head) * queries + query, dim = op.n.value_dim;
     if (attended_keys.empty()) {

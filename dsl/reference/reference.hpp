@@ -6,8 +6,9 @@
 // An additive mask below -6e29 counts as -6e29 (-inf masks), so that rows of hugely negative masks still average equally.
 //
 // Diagonals. A query stands at position query + (keys - queries) under bottom_right alignment and without causal, and at
-// position query under top_left. Causal allows keys up to the position, a window w keys from position - w on; without
-// causal the window limits only that left side. `keys` is the extent of the tensors; under at_length it is the batch's key length.
+// position query under top_left. Causal allows keys up to the position, a window w keys from position - w on, a
+// right window w keys up to position + w, a prefix keys before its length whatever causal says. Documents by offsets: a query
+// sees its own document's keys, and the alignment is that of its queries to its keys. `keys` is the extent of the tensors; under at_length it is the batch's key length.
 //
 // Stored keys and values are what their codes say, times their scales. Pages are put together first: [batch, kv_head, key, dim].
 #pragma once
@@ -44,7 +45,7 @@ struct reference_arguments {
   std::vector<scalar_tensor> inputs;                                       ///< in the order of the spec's declarations
   scalar_tensor key_scale, value_scale, page_table;                        ///< caches
   std::vector<std::int64_t> key_lengths;                                   ///< one per batch
-  double scale = 1, softcap = 0, window = 0;                               ///< where the spec leaves them to the call
+  double scale = 1, softcap = 0, window = 0, window_right = 0;                               ///< where the spec leaves them to the call
 };
 
 struct reference_answer {

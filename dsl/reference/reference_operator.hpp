@@ -11,6 +11,7 @@ namespace attune {
 
 struct position_index {
   std::int64_t batch, head, query, key;
+  std::int64_t kv_head = 0, position = 0, query_count = 0, key_count = 0;
 };
 /// Reads the spec's input number `input` (as in reference_operator::inputs), one index per axis, outermost first.
 using scalar_reader = std::function<double(int input, const std::vector<std::int64_t> &indices)>;

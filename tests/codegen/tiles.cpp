@@ -281,6 +281,51 @@ TEST_CASE("what a mask reads at the call skips the tiles that it leaves empty") 
   }
 }
 
+TEST_CASE("windows, prefixes and documents by offsets trim the loops over keys") {
+  operator_description op = small_operator(1, 16);
+  const int n = 300;
+  SECTION("a window to both sides, without causal: aligned at the end") {
+    op.n.window = {setting::fixed, 40};
+    op.n.window_right = {setting::fixed, 70};
+    check(op, 200, n, {n}, [](int q, int k) { return k >= q + 100 - 40 && k <= q + 100 + 70; });
+  }
+  SECTION("a prefix") {
+    op.n.causal = causal_alignment::bottom_right;
+    op.inputs = {{"prefix_lengths", tensor_role::prefix_lengths, element_type::i32, 1, {axis_name::batch}}};
+    for (const int prefix : {0, 1, 130, n}) check(op, n, n, {n}, [&](int q, int k) { return k <= q || k < prefix; }, {filled<int>({1}, [&](const int *) { return prefix; })});
+  }
+  // Four documents, the second of which is empty; ten queries behind the last.
+  const std::vector<int> queries{0, 70, 70, 200, 290};
+  const auto document = [&](int q) {
+    int i = 0;
+    while (i + 1 < 5 && q >= queries[i + 1]) ++i;
+    return i; // 4: behind the last
+  };
+  const auto offsets = [](const std::vector<int> &values) { return filled<int>({5}, [&](const int *at) { return values[at[0]]; }); };
+  op.inputs = {{"query_offsets", tensor_role::query_offsets, element_type::i32, 1, {axis_name::offset}}};
+  SECTION("documents of queries and keys, causal from the end: the third has more queries than keys") {
+    const std::vector<int> keys{0, 100, 100, 130, n};
+    op.inputs.push_back({"key_offsets", tensor_role::key_offsets, element_type::i32, 1, {axis_name::offset}});
+    const auto in_document = [&](int q, int k) { return document(q) < 4 && k >= keys[document(q)] && k < keys[document(q) + 1]; };
+    check(op, n, n, {n}, in_document, {offsets(queries), offsets(keys)});
+    op.n.causal = causal_alignment::bottom_right;
+    check(op, n, n, {n}, [&](int q, int k) { return in_document(q, k) && k <= keys[document(q) + 1] - (queries[document(q) + 1] - q); }, {offsets(queries), offsets(keys)});
+  }
+  SECTION("documents of the same tokens, causal with a window, and beside a mask function: the tile map knows them") {
+    op.n.same_extents = true;
+    op.n.causal = causal_alignment::diagonal;
+    const auto in_document = [&](int q, int k) { return document(q) < 4 && document(q) == document(k) && k <= q; };
+    SECTION("a window") {
+      op.n.window = {setting::fixed, 20};
+      check(op, n, n, {n}, [&](int q, int k) { return in_document(q, k) && q - k <= 20; }, {offsets(queries)});
+    }
+    SECTION("a function") {
+      op.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key / 50 == 3 || at.position - at.key < 40; });
+      check(op, n, n, {n}, [&](int q, int k) { return in_document(q, k) && (k / 50 == 3 || q - k < 40); }, {offsets(queries)});
+    }
+  }
+}
+
 TEST_CASE("each strip of a tile is trimmed for itself") {
   operator_description op = small_operator(1, 16);
   SECTION("causal and a window") {

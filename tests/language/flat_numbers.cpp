@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 namespace {
 using namespace attune;
@@ -108,4 +109,30 @@ TEST_CASE("the scale is the correctly rounded 1 / sqrt(head_dim)") {
     const double exact = static_cast<double>(1 / std::sqrt(static_cast<long double>(d)));
     REQUIRE(language::reciprocal_root(d) == exact);
   }
+}
+
+namespace {
+struct blocks_and_biases {
+  static constexpr auto spec = attention(heads<12>, head_dim<8>, element<f32>, relative_bias<32, 128, bidirectional>, alibi<slopes>, documents<ids>, block_sparse<64, 32, axis::head>,
+                                         sliding_window<runtime, 7>);
+};
+struct packed {
+  static constexpr auto spec = attention(heads<2>, head_dim<8>, element<f32>, self_attention, causal<>, documents<offsets>, alibi<>);
+};
+} // namespace
+
+TEST_CASE("properties bring inputs and functions of their own") {
+  constexpr numbers n = blocks_and_biases::spec;
+  CHECK((n.query_block == 64 && n.key_block == 32 && n.bias_buckets == 32));
+  CHECK((n.window.kind == setting::at_call && n.window_right.kind == setting::fixed && n.window_right.value == 7));
+  const std::vector<input_declaration> inputs = inputs_of<blocks_and_biases>();
+  const std::vector<std::string> names{"bias_table", "alibi_slopes", "query_documents", "key_documents", "block_table"};
+  REQUIRE(inputs.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) CHECK(inputs[i].name == names[i]);
+  CHECK((inputs[4].element == element_type::boolean && inputs[4].rank == 3 && inputs[4].axes[0] == axis_name::head && inputs[4].axes[2] == axis_name::key_block));
+  const signature call = signature_of(n, inputs.data(), static_cast<int>(inputs.size()));
+  CHECK(call.tensors[4].axes[1].extent == 32);
+  CHECK((call.number_count == 1 && call.call_numbers[0] == number_role::window));
+  REQUIRE(inputs_of<packed>().size() == 1);
+  CHECK((inputs_of<packed>()[0].role == tensor_role::query_offsets && inputs_of<packed>()[0].name == std::string("sequence_offsets")));
 }

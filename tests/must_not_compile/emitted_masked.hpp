@@ -25,6 +25,8 @@ template <> struct artefact<::masked_attention> {
       tensor_layout::bhsd, // layout
       false, false, // returns_lse, returns_weights
       {false, element_type::f32, kv_scaling::off, 0}, // cache: own_element, element, scale, page_size
+      {setting::off, 0}, // window_right
+      0, 0, 0, // query_block, key_block, bias_buckets
   };
   static constexpr signature call{
       5, { // tensors: name, role, element, written, innermost_contiguous, rank, axes
