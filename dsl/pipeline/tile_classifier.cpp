@@ -134,18 +134,27 @@ Interval tile_classifier::analysis::range_of_read(const std::string &name, int i
   }
   if (is_const(elements) && is_const(queries) && can_prove(elements > 4 * queries * keys)) return Interval::everything(); // more work than it saves
 
-  // Places past the box's end repeat its last; likely: Halide makes a loop of its own for the boxes that have none.
+  // The innermost index runs in the lanes of a vector, as far as its extent divides by a power of two. A vector that would reach past
+  // the box's end begins earlier instead, so that loads are of neighbours, and does not count what lies before the box.
   const auto innermost = static_cast<int>(box.size()) - 1;
   const auto whole = as_const_int(box[innermost].extent);
-  const int lanes = whole ? power_of_two_in(static_cast<int>(*whole)) : 1; // the innermost index runs in the lanes
+  const int lanes = whole ? power_of_two_in(static_cast<int>(*whole)) : 1;
+  const Expr fills_vector = args.extent(input, innermost) >= lanes;
   Var lane("lane"), end("end");
   Region extents;
   for (int i = 0; i <= innermost; ++i) extents.emplace_back(0, i == innermost ? box[i].extent / lanes : box[i].extent);
   const RDom places(extents, name + "_box"), all_lanes(0, lanes, name + "_lanes");
   std::vector<Expr> at;
+  Expr counts;
   for (int i = 0; i <= innermost; ++i) {
-    const Expr place = i == innermost ? places[i] * lanes + lane : Expr(places[i]), last = max(min(box[i].last, args.extent(input, i) - 1), 0);
-    at.push_back(min(likely(max(box[i].first, 0) + place), last));
+    const Expr last = max(min(box[i].last, args.extent(input, i) - 1), 0), first = clamp(box[i].first, 0, last);
+    if (i < innermost) {
+      at.push_back(min(first + places[i], last));
+      continue;
+    }
+    const Expr in_vector = select(fills_vector, lane, min(lane, args.extent(input, i) - 1));
+    at.push_back(max(min(first + places[i] * lanes, last - (lanes - 1)), 0) + in_vector);
+    counts = at.back() >= first && at.back() <= last;
   }
   Expr loaded = load(input, at);
   const bool is_float = loaded.type().is_float();
@@ -162,7 +171,7 @@ Interval tile_classifier::analysis::range_of_read(const std::string &name, int i
     }
   Func by_lane(name + "_by_lane"), range(name + "_range");
   by_lane(in_lanes) = loaded.type().max();
-  by_lane(in_lanes) = min(by_lane(in_lanes), select(end == 0, loaded, ~loaded));
+  by_lane(in_lanes) = min(by_lane(in_lanes), select(counts, select(end == 0, loaded, ~loaded), loaded.type().max()));
   range(pure) = loaded.type().max();
   range(pure) = min(range(pure), by_lane(of_lane));
 
@@ -173,7 +182,7 @@ Interval tile_classifier::analysis::range_of_read(const std::string &name, int i
   std::vector<VarOrRVar> order{lane, end};
   for (int i = innermost; i >= 0; --i) order.push_back(places[i]);
   Stage update = by_lane.update().reorder(order).vectorize(lane, lanes).unroll(end);
-  if (lanes > 1) update.specialize(args.inputs[input].dim(0).stride() == 1);
+  if (lanes > 1) update.specialize(args.inputs[input].dim(0).stride() == 1 && fills_vector);
   if (pure.size() > 1) by_lane.compute_at(range, pure[1]);
   else by_lane.compute_root();
 
