@@ -176,15 +176,20 @@ Interval tile_classifier::analysis::range_of_read(const std::string &name, int i
   range(pure) = min(range(pure), by_lane(of_lane));
 
   range.bound(end, 0, 2).unroll(end).update().reorder(all_lanes.x, end).unroll(end).atomic().vectorize(all_lanes.x);
-  if (expr_uses_var(loaded, tile.strip.name()) && expr_uses_var(loaded, tile.tile_block.name())) tile.of_both.push_back(range);
-  else range.compute_root();
   by_lane.bound(end, 0, 2).bound(lane, 0, lanes).vectorize(lane, lanes).unroll(end);
-  std::vector<VarOrRVar> order{lane, end};
-  for (int i = innermost; i >= 0; --i) order.push_back(places[i]);
+  std::vector<VarOrRVar> order{lane, end, places[innermost]};
+  const bool is_of_both = expr_uses_var(loaded, tile.strip.name()) && expr_uses_var(loaded, tile.tile_block.name());
+  if (is_of_both) {
+    tile.of_both.insert(tile.of_both.end(), {range, by_lane});
+    order.push_back(tile.tile_block); // along a row of the tensor through all blocks, then the next row: memory is read in order
+  } else {
+    range.compute_root();
+    if (pure.size() > 1) by_lane.compute_at(range, pure[1]);
+    else by_lane.compute_root();
+  }
+  for (int i = innermost - 1; i >= 0; --i) order.push_back(places[i]);
   Stage update = by_lane.update().reorder(order).vectorize(lane, lanes).unroll(end);
   if (lanes > 1) update.specialize(args.inputs[input].dim(0).stride() == 1 && fills_vector);
-  if (pure.size() > 1) by_lane.compute_at(range, pure[1]);
-  else by_lane.compute_root();
 
   const std::string low = name + "_low", high = name + "_high";
   Expr from = range(least), to = ~range(greatest);
