@@ -26,6 +26,13 @@ struct lengths { static constexpr auto spec = attention(heads<4>, head_dim<64>, 
 struct boolean_mask { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, boolean<axis::batch, axis::query, axis::key>); };
 struct additive_mask { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, additive<axis::head, axis::query, axis::key>); };
 struct mask_function { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, [](auto at) { return at.query / 64 == at.key / 64; }); };
+struct two_sided { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, sliding_window<runtime, runtime>); };
+struct prefix { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, causal<align::bottom_right>, prefix_lengths); };
+struct by_ids { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, documents<ids>); };
+struct by_offsets { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, documents<offsets>); };
+struct block_table { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, block_sparse<64, 64, axis::head>); };
+struct linear_bias { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, alibi<>); };
+struct bucket_bias { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, relative_bias<32, 128, bidirectional>); };
 struct capped { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, scale<runtime>, softcap<runtime>); };
 struct slope {};
 struct score_function {
@@ -63,6 +70,13 @@ const feature features[] = {
     {"`boolean` masks over any axes", describe<boolean_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_key"}},
     {"`additive` masks over any axes", describe<additive_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_bf16"}},
     {"mask functions, tiles skipped", describe<mask_function>, {"correctness.variant.block_diagonal", "codegen.tiles"}},
+    {"`sliding_window` to both sides", describe<two_sided>, {"correctness.masking.windows"}},
+    {"`prefix_lengths`", describe<prefix>, {"correctness.masking.prefix"}},
+    {"`documents<ids>`", describe<by_ids>, {"correctness.masking.documents_of_two", "codegen.tiles"}},
+    {"`documents<offsets>`: batches without padding", describe<by_offsets>, {"correctness.masking.offsets_of_two", "correctness.masking.packed_self"}},
+    {"`block_sparse`", describe<block_table>, {"correctness.masking.blocks", "codegen.tiles"}},
+    {"`alibi`", describe<linear_bias>, {"correctness.masking.offsets_of_two", "correctness.masking.blocks"}},
+    {"`relative_bias`", describe<bucket_bias>, {"correctness.masking.prefix", "correctness.masking.blocks"}},
     {"`scale`, `softcap`, fixed or at the call", describe<capped>, {"correctness.variant.fixed_softcap", "correctness.semantics"}},
     {"score functions that read inputs", describe<score_function>, {"correctness.variant.alibi", "correctness.variant.two_score_functions"}},
     {"empty rows are an error", describe<no_empty_rows>, {"correctness.semantics"}},
