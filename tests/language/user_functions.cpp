@@ -110,7 +110,7 @@ TEST_CASE("whole numbers divide as Halide's: the remainder is never negative, an
 
 TEST_CASE("on trial only kinds are known") {
   using language::kind, language::trial_number, language::trial_traits;
-  constexpr language::position<trial_number, language::read_anything> at{};
+  constexpr language::place<trial_number, language::read_anything> at{};
   constexpr trial_number s;
   STATIC_REQUIRE(trial_traits<decltype(s * 0.5 + at.query % 2)>::of_kind == kind::number);
   STATIC_REQUIRE(trial_traits<decltype(at.query < at.key || true)>::of_kind == kind::condition);
