@@ -127,7 +127,7 @@ struct one_way {
   static constexpr auto spec = attention(heads<8>, head_dim<8>, element<f32>, alibi<>, relative_bias<32, 128, unidirectional>, causal<align::top_left>);
 };
 /// The value of score function `number` of a spec, in double and as an expression, on 0; a table holds the bucket's number.
-template <class Spec> std::pair<double, float> bias(int number, int head, int position, int key) {
+template <class Spec> std::pair<double, float> bias_at(int number, int head, int position, int key) {
   const double scalar = refer<Spec>().score_functions[number](0, {0, head, 0, key, head, position, 1, 1}, [](int, const std::vector<std::int64_t> &at) { return double(at[1]); });
   const Halide::Expr e = describe<Spec>().score_functions[number](0.0f, {0, head, 0, key, head, position, 1, 1},
                                                                   [](int, const std::vector<Halide::Expr> &at) { return Halide::cast<float>(at[1]); });
@@ -143,17 +143,17 @@ TEST_CASE("linear biases have the published slopes") {
   const double slopes[] = {0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-7, 0x1p-8, std::exp2(-0.5), std::exp2(-1.5), std::exp2(-2.5), std::exp2(-3.5)};
   for (int head = 0; head < 12; ++head)
     for (const int key : {0, 7, 11}) {
-      const auto [scalar, expr] = bias<published>(0, head, 7, key);
+      const auto [scalar, expr] = bias_at<published>(0, head, 7, key);
       CHECK(scalar == Approx(-slopes[head] * std::abs(7 - key)).epsilon(1e-14));
       CHECK(expr == Approx(scalar).epsilon(1e-6));
     }
-  for (int head = 0; head < 8; ++head) CHECK(bias<one_way>(0, head, 3, 2).first == Approx(-std::exp2(-(head + 1))));
+  for (int head = 0; head < 8; ++head) CHECK(bias_at<one_way>(0, head, 3, 2).first == Approx(-std::exp2(-(head + 1))));
 }
 
 TEST_CASE("relative biases look up the published buckets") {
   // distance (query - key): bucket, by the T5 code's formula; ties of the logarithm fall where its exact value does
   const std::pair<int, int> both[] = {{0, 0}, {1, 1}, {7, 7}, {8, 8}, {11, 8}, {12, 9}, {15, 9}, {16, 10}, {22, 10}, {23, 11}, {32, 12}, {64, 14}, {90, 14}, {91, 15}, {500, 15}, {-1, 17}, {-8, 24}, {-500, 31}};
   const std::pair<int, int> past[] = {{0, 0}, {15, 15}, {16, 16}, {18, 16}, {19, 17}, {32, 21}, {127, 31}, {128, 31}, {900, 31}, {-1, 0}, {-70, 0}};
-  for (const auto &[distance, bucket] : both) CHECK(bias<published>(1, 3, distance, 0) == std::pair<double, float>(bucket, static_cast<float>(bucket)));
-  for (const auto &[distance, bucket] : past) CHECK(bias<one_way>(1, 3, distance, 0) == std::pair<double, float>(bucket, static_cast<float>(bucket)));
+  for (const auto &[distance, bucket] : both) CHECK(bias_at<published>(1, 3, distance, 0) == std::pair<double, float>(bucket, static_cast<float>(bucket)));
+  for (const auto &[distance, bucket] : past) CHECK(bias_at<one_way>(1, 3, distance, 0) == std::pair<double, float>(bucket, static_cast<float>(bucket)));
 }
