@@ -63,6 +63,13 @@ template <class P> inline constexpr bool has_good_buckets = true;
 template <int B, int M, distance_direction D> inline constexpr bool has_good_buckets<property<key::relative_bias, B, M, D>> =
     D == distance_direction::bidirectional ? B >= 4 && B % 2 == 0 && M > B / 4 : B >= 2 && M > B / 2;
 
+template <auto... V> inline constexpr bool is_fixed_factor = is_positive_factor<V...> && !(std::is_same_v<decltype(V), decided> || ...);
+template <auto... V> inline constexpr bool is_factor<property<key::theta, V...>> = is_fixed_factor<V...>;
+template <auto... V> inline constexpr bool is_factor<property<key::sinusoidal_positions, V...>> = is_fixed_factor<V...>;
+
+template <class P> inline constexpr bool is_even = true;
+template <int N> inline constexpr bool is_even<property<key::dims, N>> = N > 0 && N % 2 == 0;
+
 template <axis_name... A> constexpr bool each_once() {
   constexpr int count = sizeof...(A);
   constexpr axis_name axes[] = {A..., axis_name::none};
@@ -88,7 +95,7 @@ template <auto E, auto... A> inline constexpr bool is_storable<property<key::add
 /// The names of a call's own tensors and numbers (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
 template <class Tag> constexpr bool is_free_name() {
   for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
-                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "scale", "softcap", "window", "window_right",
+                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "position_offsets", "cos_table", "sin_table", "scale", "softcap", "window", "window_right",
                                        "prefix_lengths", "documents", "query_documents", "key_documents", "sequence_offsets", "query_offsets", "key_offsets", "block_table",
                                        "alibi_slopes", "bias_table"})
     if (short_name<Tag>::last == taken) return false;
@@ -118,6 +125,8 @@ template <class P> inline constexpr bool scale_beside_8_bits = std::is_same_v<P,
 template <class P> inline constexpr bool page_is_power_of_two = std::is_same_v<P, none>;
 template <class Key, class Other> inline constexpr bool not_beside = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
+template <class Positions, class ModelDim> inline constexpr bool even_for_positions = std::is_same_v<Positions, none>;
+template <class P> inline constexpr bool features_in_pairs = std::is_same_v<P, none>;
 template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_slopes = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_buckets = std::is_same_v<P, none>;
@@ -145,6 +154,8 @@ template <class Next, class Last> inline constexpr bool comes_after = Next::wher
 template <class Next, class Last> inline constexpr bool has_weights_before = false;
 template <class Next, class Last> inline constexpr bool has_sum_before = false;
 template <class Next, class Source> inline constexpr bool starts_with_project = false;
+template <int HeadDim, class Rotation> inline constexpr bool head_has_pairs = true;
+template <class Source, class Rotation> inline constexpr bool keys_come_rotated = true;
 template <bool SameExtents, bool Unaligned> inline constexpr bool causal_alignment_known = SameExtents || !Unaligned;
 } // namespace rules
 

@@ -6,9 +6,9 @@
 
 namespace attune::language {
 
-template <class Source, bool SameExtents, class SourceInputs, class Inputs, class Scores, class Masks>
-struct flat_spec : numbers, chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs> {
-  using facts = chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs>;
+template <class Source, bool SameExtents, int HeadDim, class SourceInputs, class Inputs, class Scores, class Masks>
+struct flat_spec : numbers, chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, HeadDim> {
+  using facts = chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, HeadDim>;
   using inputs = Inputs;           ///< types<property<key, element, axes...>...>, in the order of the call
   using score_functions = Scores;  ///< types<function<F>...>
   using mask_functions = Masks;
@@ -66,6 +66,7 @@ template <class Source> constexpr void read_source(numbers &n, Source source) {
   n.value_dim = value_of<key::value_dim>(source, n.head_dim);
   n.model_dim = value_of<key::model_dim>(source, 0);
   n.projection_bias = has<key::bias>(source);
+  n.sinusoidal_theta = setting_of(property_of<key::sinusoidal_positions>(source, setting{}), n.head_dim).value;
   n.same_extents = Source::same_extents;
   n.layout = value_of<key::layout>(source, tensor_layout::bhsd);
   const element_type kv = value_of<key::kv_element>(source, n.element);
@@ -81,6 +82,16 @@ template <auto Left> constexpr void read_window(numbers &n, property<key::slidin
 template <auto Left, auto Right> constexpr void read_window(numbers &n, property<key::sliding_window, Left, Right>) {
   n.window = setting_of(property<key::sliding_window, Left>{}, 1);
   n.window_right = setting_of(property<key::sliding_window, Right>{}, 1);
+}
+
+template <class Rope> constexpr void read_rope(numbers &n, Rope rope) {
+  if (std::is_same_v<typename Rope::tag, absent_stage>) return;
+  n.rope.dims = value_of<key::dims>(rope, n.head_dim);
+  n.rope.theta = setting_of(property_of<key::theta>(rope, setting{setting::fixed, 10000}), n.head_dim).value;
+  n.rope.pairing = value_of<key::pairing>(rope, rotary_pairing::half);
+  n.rope.angle_tables = has<key::angle_tables>(rope);
+  n.rope.position_offsets = has<key::position_offsets>(rope);
+  n.rope.keys_rotated = has<key::keys_rotated>(rope);
 }
 
 template <class Masks> constexpr void read_mask(numbers &n, Masks masks) {
@@ -101,6 +112,7 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   constexpr auto masks = stage_at<slot::mask>(all);
   numbers n;
   read_source(n, source);
+  read_rope(n, stage_at<slot::positions>(all));
   read_mask(n, masks);
   n.scale = setting_of(property_of<key::scale>(score, setting{setting::fixed, reciprocal_root(n.head_dim)}), n.head_dim);
   n.softcap = setting_of(property_of<key::softcap>(score, setting{}), n.head_dim);
@@ -116,7 +128,7 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   using of_scores = decltype(all_brought_by<heads, source_t::same_extents>(typename score_t::listed{}));
   using of_masks = decltype(all_brought_by<heads, source_t::same_extents>(typename mask_t::listed{}));
   using inputs = decltype(typename source_t::inputs{} + typename of_scores::inputs{} + typename of_masks::inputs{});
-  return flat_spec<typename source_t::tag, source_t::same_extents, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
+  return flat_spec<typename source_t::tag, source_t::same_extents, source_t::head_dim, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
 }
 
 } // namespace attune::language

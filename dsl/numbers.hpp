@@ -27,6 +27,16 @@ struct cache_form {
   int page_size = 0;                       ///< keys of a page; 0: keys lie in one tensor
 };
 
+/// Rotary embedding of queries and keys: of the first `dims` features of a head, pair i at position p turns by p theta^(-2 i / dims).
+struct rotary_embedding {
+  int dims = 0;                                     ///< even; 0: no such embedding
+  double theta = 10000;
+  rotary_pairing pairing = rotary_pairing::half;
+  bool angle_tables = false;                        ///< the call gives cosines and sines: cos_table, sin_table
+  bool position_offsets = false;                    ///< one i32 per batch is added to the positions
+  bool keys_rotated = false;                        ///< keys come rotated: queries alone are
+};
+
 struct numbers {
   element_type element = element_type::f32;
   source_kind source = source_kind::operands;
@@ -51,11 +61,18 @@ struct numbers {
   setting window_right;               ///< w: a query attends to at most w keys behind its own position
   int query_block = 0, key_block = 0; ///< queries and keys of a block of the block table; 0: there is none
   int bias_buckets = 0;               ///< of the relative bias
+  rotary_embedding rope;
+  double sinusoidal_theta = 0;        ///< hidden states get sines and cosines of position x theta^(-2 i / model_dim) added; 0: they do not
 };
 
 constexpr bool is_projected(const numbers &n) { return n.source != source_kind::operands; }
 constexpr bool is_paged(const numbers &n) { return n.cache.page_size > 0; }
 /// How key and value are stored.
 constexpr element_type cache_element(const numbers &n) { return n.cache.own_element ? n.cache.element : n.element; }
+
+/// Whether query i of Sq stands at position i + Skv - Sq among Skv keys (of its batch's or document's length); else it stands at i.
+constexpr bool aligned_to_end(const numbers &n) {
+  return n.causal == causal_alignment::bottom_right || n.causal == causal_alignment::at_length || (n.causal == causal_alignment::off && !n.same_extents);
+}
 
 } // namespace attune

@@ -10,6 +10,7 @@ namespace key {
 struct heads; struct kv_heads; struct head_dim; struct value_dim; struct model_dim; struct context_dim;
 struct element; struct bias; struct self_attention; struct cross_attention; struct layout;
 struct kv_element; struct kv_scale; struct paged;
+struct sinusoidal_positions; struct theta; struct pairing; struct dims; struct angle_tables; struct position_offsets; struct keys_rotated;
 struct scale; struct softcap;
 struct alibi; struct relative_bias;
 struct prefix_lengths; struct documents; struct block_sparse;
@@ -62,6 +63,21 @@ template <class Tag> struct input_maker {
   }
 };
 template <class Tag> inline constexpr input_maker<Tag> input{};
+
+/// Sines and cosines of position x theta^(-2 i / model_dim) are added to the hidden states: sinusoidal_positions<10000>.
+template <auto... V> inline constexpr property<key::sinusoidal_positions, V...> sinusoidal_positions{};
+/// Of a rotary embedding: pair i of N features turns by position x theta^(-2 i / N). A whole number or a ratio. Default: 10000.
+template <auto... V> inline constexpr property<key::theta, V...> theta{};
+/// Which features turn together: half (i and i + N / 2; the default) or interleaved (2 i and 2 i + 1).
+template <rotary_pairing P> inline constexpr property<key::pairing, P> pairing{};
+/// How many features of a head turn, from the first on; even. Default: head_dim.
+template <int N> inline constexpr property<key::dims, N> dims{};
+/// The call gives cosines and sines, f32 [batch, position, rotary_pair], instead of theta.
+inline constexpr property<key::angle_tables, true> angle_tables{};
+/// One i32 per batch that is added to the positions of its queries and keys.
+inline constexpr property<key::position_offsets, true> position_offsets{};
+/// Keys come rotated, as from a cache: queries alone are rotated.
+inline constexpr property<key::keys_rotated, true> keys_rotated{};
 
 /// Factor of query . key: scale<rsqrt_head_dim> (the default), scale<runtime>, scale<2>, or a ratio: scale<1, 8>.
 template <auto... V> inline constexpr property<key::scale, V...> scale{};

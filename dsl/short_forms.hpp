@@ -1,6 +1,7 @@
 // attention(...) and layer(...): all properties in any order, spread over the usual chain.
 //   attention   operands | scores | mask | softmax | weighted_sum
 //   layer       project  | scores | mask | softmax | weighted_sum | project_out
+// with rope before scores where one of its properties is given.
 // A function of two arguments is a score function, one of one argument a mask function. In layer, model_dim is that of the
 // hidden states and of the output, and bias adds one to all four projections; what differs is written as a chain.
 #pragma once
@@ -28,10 +29,14 @@ template <class Tag, class... P> using gathered =
 
 template <class Source, class... P> struct short_form_check {
   template <class X> struct is_homeless
-      : std::bool_constant<!(belongs_to<Source, X>() || belongs_to<scores_stage, X>() || belongs_to<mask_stage, X>() ||
+      : std::bool_constant<!(belongs_to<Source, X>() || belongs_to<rope_stage, X>() || belongs_to<scores_stage, X>() || belongs_to<mask_stage, X>() ||
                              belongs_to<softmax_stage, X>() || belongs_to<weighted_sum_stage, X>())> {};
   using homeless = typename first<is_homeless, P...>::type;
 };
+
+/// A rope stage only where one of its properties is given.
+template <class Chain> constexpr auto with_rope(Chain source, types<>) { return source; }
+template <class Chain, class... P> constexpr auto with_rope(Chain source, types<P...> given) { return source | stage_maker<rope_stage>{}(given); }
 
 template <class Source> struct short_form {
   template <class... P> constexpr auto operator()(P...) const {
@@ -42,7 +47,8 @@ template <class Source> struct short_form {
       return invalid{};
     } else {
       const auto source = stage_maker<Source>{}(gathered<Source, P...>{});
-      const auto scored = source | stage_maker<scores_stage>{}(gathered<scores_stage, P...>{});
+      const auto positioned = with_rope(source, gathered<rope_stage, P...>{});
+      const auto scored = positioned | stage_maker<scores_stage>{}(gathered<scores_stage, P...>{});
       const auto masked = scored | stage_maker<mask_stage>{}(gathered<mask_stage, P...>{});
       const auto weighted = masked | stage_maker<softmax_stage>{}(gathered<softmax_stage, P...>{});
       const auto spec = weighted | stage_maker<weighted_sum_stage>{}(gathered<weighted_sum_stage, P...>{});

@@ -4,7 +4,8 @@
 //   operands    query, key, value, output
 //   projection  hidden, [context,] weights, output
 //   then lse, attention weights (if returned), the spec's own inputs in the order written (user inputs, boolean and
-//   additive masks), key_scale, value_scale, page_table, key_lengths, and the run-time numbers scale, softcap, window, window_right.
+//   additive masks), key_scale, value_scale, page_table, position_offsets, cos_table, sin_table, key_lengths, and the run-time numbers
+//   scale, softcap, window, window_right.
 #pragma once
 #include "dsl/numbers.hpp"
 
@@ -12,11 +13,12 @@ namespace attune {
 
 inline constexpr int dynamic_extent = -1; ///< known only at the call
 inline constexpr int maximum_rank = 6;
-inline constexpr int maximum_tensors = 32;
+inline constexpr int maximum_tensors = 35;
 inline constexpr int maximum_numbers = 6;
 
 /// What a tensor is for. `packed_weights` is opaque: it has no axes here, and is made by pack_weights.
-enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table, prefix_lengths, query_offsets, key_offsets };
+enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table, prefix_lengths, query_offsets, key_offsets,
+                         position_offsets, cos_table, sin_table };
 
 struct axis_extent {
   axis_name axis = axis_name::none;
@@ -78,6 +80,7 @@ constexpr int extent_of(const numbers &n, axis_name a) {
     case axis_name::value_dim: return n.value_dim;
     case axis_name::slot: return n.cache.page_size;
     case axis_name::bucket: return n.bias_buckets;
+    case axis_name::rotary_pair: return n.rope.dims / 2;
     default: return dynamic_extent;
   }
 }
@@ -138,6 +141,12 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
     add(kv_scale_shape(n, "value_scale", tensor_role::value_scale));
   }
   if (is_paged(n)) add({"page_table", tensor_role::page_table, element_type::i32, false, false, 2, {batch, {axis_name::sequence_page, dynamic_extent}}});
+  if (n.rope.position_offsets) add({"position_offsets", tensor_role::position_offsets, element_type::i32, false, false, 1, {batch}});
+  if (n.rope.angle_tables) {
+    const axis_extent position = axis_of(n, axis_name::position), pair = axis_of(n, axis_name::rotary_pair);
+    add(shape("cos_table", tensor_role::cos_table, element_type::f32, false, 3, batch, position, pair));
+    add(shape("sin_table", tensor_role::sin_table, element_type::f32, false, 3, batch, position, pair));
+  }
   if (n.key_lengths) add({"key_lengths", tensor_role::key_lengths, element_type::i32, false, false, 1, {batch}});
   if (n.scale.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::scale;
   if (n.softcap.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::softcap;

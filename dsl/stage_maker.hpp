@@ -66,6 +66,7 @@ template <class Tag, class... P> struct stage_check {
   template <class X> struct no_window : std::bool_constant<!is_window<X>> {};
   template <class X> struct no_slopes : std::bool_constant<!is_alibi<X>> {};
   template <class X> struct no_buckets : std::bool_constant<!has_good_buckets<X>> {};
+  template <class X> struct odd : std::bool_constant<!is_even<X>> {};
   template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
 
   template <class X> struct no_name : std::bool_constant<!has_own_name<X, P...>> {};
@@ -86,6 +87,7 @@ template <class Tag, class... P> struct stage_check {
   using clashing = typename clashes_with<clash>::type;
   using factor = typename first<no_factor, P...>::type;
   using window = typename first<no_window, P...>::type;
+  using unpaired = typename first<odd, P...>::type;
   using axes = typename first<no_axes, P...>::type;
   using slopes = typename first<no_slopes, P...>::type;
   using buckets = typename first<no_buckets, P...>::type;
@@ -101,12 +103,17 @@ template <class Tag, class... P> struct stage_check {
   using group = std::conditional_t<no_groups, property<key::kv_heads, kv_heads>, none>;
   using grouped = std::conditional_t<no_groups, property<key::heads, heads>, none>;
 
+  static constexpr int model_dim = number_of<key::model_dim, 0, P...>();
+  static constexpr bool odd_model = times<key::sinusoidal_positions, P...> > 0 && model_dim % 2 != 0;
+  using positions = std::conditional_t<odd_model, key::sinusoidal_positions, none>;
+  using odd_dim = std::conditional_t<odd_model, property<key::model_dim, model_dim>, none>;
+
   using arity = typename function_check<Tag::functions, P...>::arity;
   using score_arity = std::conditional_t<Tag::functions == takes_functions::of_score, arity, none>;
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, axes, slopes, buckets, alone, group, nameless,
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, unpaired, positions, axes, slopes, buckets, alone, group, nameless,
                             arity, branch>;
   static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
 
@@ -144,6 +151,9 @@ template <class Tag> struct stage_maker {
                   "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
     static_assert(rules::not_negative<typename check::window>,
                   "a window counts the keys before the query's own, and with a second number those behind it: 0 or more, or runtime");
+    static_assert(rules::features_in_pairs<typename check::unpaired>, "dims counts the features that turn in pairs: an even number, at least 2");
+    static_assert(rules::even_for_positions<typename check::positions, typename check::odd_dim>,
+                  "sinusoidal_positions fills features two by two, a sine and a cosine: model_dim must be even");
     static_assert(rules::has_slopes<typename check::slopes>, "alibi<> has the slopes of the paper, alibi<slopes> takes them at the call");
     static_assert(rules::has_buckets<typename check::buckets>,
                   "relative_bias<buckets, max_distance, direction>: at least 2 buckets for each direction, and max_distance beyond those of one distance each");
@@ -176,6 +186,8 @@ namespace attune {
 inline constexpr language::stage_maker<language::operands_stage> operands{};
 /// Query, key and value are projected from hidden states. Needs model_dim, heads, head_dim, element.
 inline constexpr language::stage_maker<language::project_stage> project{};
+/// Rotary embedding: queries and keys turn with their positions before they meet. May be left out.
+inline constexpr language::stage_maker<language::rope_stage> rope{};
 /// scale * query . key, then softcap, then score functions f(score, at) in the order written. May be left out.
 inline constexpr language::stage_maker<language::scores_stage> scores{};
 /// Which keys a query attends to: all masks and mask functions f(at) hold together. May be left out.

@@ -17,7 +17,7 @@
 namespace attune::language {
 namespace hana = boost::hana;
 
-/// The places of a chain, in order. `positions` is where rotary embeddings and the like will stand.
+/// The places of a chain, in order.
 enum class slot { source, positions, scores, mask, weights, sum, output };
 
 /// What functions a stage takes: none, f(score, at), or f(at).
@@ -36,7 +36,11 @@ struct operands_stage : stage_defaults {
 struct project_stage : stage_defaults {
   static constexpr slot where = slot::source;
   using needs = types<key::model_dim, key::heads, key::head_dim, key::element>;
-  using takes = types<key::kv_heads, key::value_dim, key::cross_attention, key::context_dim, key::bias, key::layout, key::inputs>;
+  using takes = types<key::kv_heads, key::value_dim, key::cross_attention, key::context_dim, key::bias, key::layout, key::inputs, key::sinusoidal_positions>;
+};
+struct rope_stage : stage_defaults {
+  static constexpr slot where = slot::positions;
+  using takes = types<key::theta, key::pairing, key::dims, key::angle_tables, key::position_offsets, key::keys_rotated>;
 };
 struct scores_stage : stage_defaults {
   static constexpr slot where = slot::scores;
@@ -78,6 +82,7 @@ template <auto Left, auto Right, auto... More> struct needs_beside_of<property<k
 template <class Key> struct clashes_with { using type = none; };
 template <> struct clashes_with<key::self_attention> { using type = key::paged; };
 template <> struct clashes_with<key::prefix_lengths> { using type = key::documents; };
+template <> struct clashes_with<key::angle_tables> { using type = key::theta; };
 
 template <class... T> types<T...> list_of(hana::tuple<T...>);
 template <class... P> constexpr auto functions_in(hana::tuple<P...> all) {
@@ -99,16 +104,22 @@ template <class Tag, class... P> inline constexpr bool same_extents =
 /// All that a diagnostic may see of a stage or a chain: what matters to a neighbour. The error overloads of operator| are
 /// deduced through these bases, so that no message ever spells a whole chain.
 struct chain_part {};
-template <class Tag, bool UnalignedCausal, class Functions> struct stage_facts : chain_part {};
-template <class Source, class Last, bool SameExtents, class Inputs> struct chain_facts : chain_part {};
+template <class Tag, bool UnalignedCausal, class Functions, class Rotation> struct stage_facts : chain_part {};
+template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim> struct chain_facts : chain_part {};
 
-template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, function_list<P...>> {
+/// What a rope stage must agree on with the source: its features (0: all of a head), and whether keys come rotated.
+template <int Dims, bool KeysRotated> struct rotation {};
+template <class Tag, class... P> using rotation_of =
+    std::conditional_t<std::is_same_v<Tag, rope_stage>, rotation<number_of<key::dims, 0, P...>(), (times<key::keys_rotated, P...> > 0)>, none>;
+
+template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, function_list<P...>, rotation_of<Tag, P...>> {
   using tag = Tag;
-  using facts = stage_facts<Tag, unaligned_causal<P...>, function_list<P...>>;
+  using facts = stage_facts<Tag, unaligned_causal<P...>, function_list<P...>, rotation_of<Tag, P...>>;
   using functions = function_list<P...>;
   using inputs = input_list<P...>;
   using listed = types<P...>;
   static constexpr bool same_extents = language::same_extents<Tag, P...>;
+  static constexpr int head_dim = number_of<key::head_dim, 0, P...>();
   static constexpr auto properties = hana::make_map(hana::make_pair(hana::type_c<typename P::key>, P{})...);
 };
 
@@ -116,9 +127,9 @@ template <class First, class... Rest> using last_of = typename decltype((identit
 
 /// Stages joined so far; the first is operands or project.
 template <class First, class... Rest> struct chain
-    : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs> {
+    : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, First::head_dim> {
   using facts =
-      chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs>;
+      chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, First::head_dim>;
 };
 
 /// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error. For the same

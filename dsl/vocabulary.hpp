@@ -12,9 +12,10 @@ inline constexpr int element_type_count = 8;
 
 /// The named axes of every tensor that Attune knows.
 /// page: a page of a paged cache; slot: a key's place in its page; sequence_page: the pages of one sequence, in order.
-/// query_block, key_block: blocks of queries and keys; bucket: a class of distances; offset: where packed sequences begin, and the end.
-enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim, page, slot, sequence_page, query_block, key_block, bucket, offset };
-inline constexpr int axis_name_count = 16;
+/// query_block, key_block: blocks of queries and keys; bucket: a class of distances; offset: where packed sequences begin, and the end;
+/// rotary_pair: two features of a head that turn together.
+enum class axis_name { none, batch, query, key, head, kv_head, head_dim, value_dim, model_dim, page, slot, sequence_page, query_block, key_block, bucket, offset, position, rotary_pair };
+inline constexpr int axis_name_count = 18;
 
 /// Where the last query stands relative to the keys: bottom_right lines it up with the last key,
 /// top_left lines up the first query with the first key, at_length the last query with the last key of the batch's key length.
@@ -33,6 +34,9 @@ enum class masked_value_policy { finite, anything };
 /// Order of the axes of query, key, value and output in the C ABI, outermost first.
 enum class tensor_layout { bhsd, bshd };
 
+/// Which two features of a head turn together under a rotary embedding of N features: i and i + N / 2, or 2 i and 2 i + 1.
+enum class rotary_pairing { half, interleaved };
+
 constexpr std::size_t size_of(element_type e) {
   switch (e) {
     case element_type::f32: case element_type::i32: return 4;
@@ -50,7 +54,7 @@ constexpr const char *name_of(element_type e) {
   return names[static_cast<int>(e)];
 }
 constexpr const char *name_of(axis_name a) {
-  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim", "page", "slot", "sequence_page", "query_block", "key_block", "bucket", "offset"};
+  constexpr const char *names[] = {"none", "batch", "query", "key", "head", "kv_head", "head_dim", "value_dim", "model_dim", "page", "slot", "sequence_page", "query_block", "key_block", "bucket", "offset", "position", "rotary_pair"};
   return names[static_cast<int>(a)];
 }
 constexpr const char *name_of(causal_alignment a) {
@@ -64,5 +68,7 @@ constexpr const char *name_of(kv_scaling s) {
 constexpr const char *name_of(empty_row_policy p) { return p == empty_row_policy::zero ? "zero" : "error"; }
 constexpr const char *name_of(masked_value_policy p) { return p == masked_value_policy::finite ? "finite" : "anything"; }
 constexpr const char *name_of(tensor_layout l) { return l == tensor_layout::bhsd ? "bhsd" : "bshd"; }
+
+constexpr const char *name_of(rotary_pairing p) { return p == rotary_pairing::half ? "half" : "interleaved"; }
 
 } // namespace attune

@@ -45,6 +45,7 @@ using empty_row_policy::zero; // its other value stays empty_row_policy::error: 
 using enum masked_value_policy;
 using kv_scaling::per_head;
 using kv_scaling::per_token;
+using enum rotary_pairing;
 using enum tensor_layout;
 
 } // namespace attune

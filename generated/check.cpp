@@ -16,6 +16,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Offsets of positions reach far where angles are computed, and stay small where the call gives tables.
+constexpr int most_offset = 131'072, most_offset_in_tables = 7;
+
 std::int64_t extent_in(const numbers &n, const check_case &how, const axis_extent &axis) {
   const std::int64_t pages = is_paged(n) ? (how.keys + n.cache.page_size - 1) / n.cache.page_size : 0;
   switch (axis.axis) {
@@ -27,6 +30,7 @@ std::int64_t extent_in(const numbers &n, const check_case &how, const axis_exten
     case axis_name::key_block: return (how.keys + n.key_block - 1) / n.key_block;
     case axis_name::offset: return 5;
     case axis_name::page: return how.batch * pages + 2; // some that no batch has
+    case axis_name::position: return std::max(how.queries, how.keys) + most_offset_in_tables;
     default: return axis.extent;
   }
 }
@@ -72,6 +76,10 @@ void fill_input(check_tensor &t, std::uint64_t seed) {
 void fill_lengths(check_tensor &t, const check_case &how, bool may_be_empty) {
   const int least = may_be_empty || how.keys == 0 ? 0 : 1;
   t.fill([&](auto n) { return n == 0 ? how.keys : std::min<double>(how.keys, least + std::floor(uniform_value(how.seed, n) * (how.keys + 1 - least))); });
+}
+
+void fill_offsets(check_tensor &t, const check_case &how, bool in_tables) {
+  t.fill([&](auto n) { return std::floor(uniform_value(how.seed + 1, n) * ((in_tables ? most_offset_in_tables : most_offset) + 1)); });
 }
 
 /// While one of these lives, an access outside the tensors ends the program with a sentence instead of a bare signal. Calls
@@ -227,6 +235,7 @@ check_call::check_call(const reference_operator &op, const check_case &how, std:
     tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(op.n, how, shape), how.order, flush));
     if (!tensors_.back() || shape.written) continue;
     if (shape.role == tensor_role::key_lengths) fill_lengths(*tensors_.back(), how, op.n.empty_rows == empty_row_policy::zero);
+    else if (shape.role == tensor_role::position_offsets) fill_offsets(*tensors_.back(), how, op.n.rope.angle_tables);
     else if (!fill_known(*tensors_.back(), how, how.seed * 64 + static_cast<std::uint64_t>(t))) fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
   }
   for (int i = 0; i < signature_.number_count; ++i) {
@@ -265,6 +274,11 @@ reference_arguments check_call::arguments() const {
       case tensor_role::key_lengths:
         for (double length : t->values().values) a.key_lengths.push_back(static_cast<std::int64_t>(length));
         break;
+      case tensor_role::position_offsets:
+        for (double offset : t->values().values) a.position_offsets.push_back(static_cast<std::int64_t>(offset));
+        break;
+      case tensor_role::cos_table: a.cos_table = t->values(); break;
+      case tensor_role::sin_table: a.sin_table = t->values(); break;
       default: a.inputs.push_back(t->values());
     }
   }

@@ -19,7 +19,8 @@ std::string literal(source_kind s) {
 
 std::string literal(tensor_role r) {
   constexpr const char *names[] = {"query", "key", "value", "hidden", "context", "packed_weights", "output", "lse",
-                                   "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "prefix_lengths", "query_offsets", "key_offsets"};
+                                   "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "prefix_lengths", "query_offsets", "key_offsets",
+                                   "position_offsets", "cos_table", "sin_table"};
   return fmt::format("tensor_role::{}", names[static_cast<int>(r)]);
 }
 
@@ -51,6 +52,9 @@ std::string literal(const numbers &n) {
          "cache: own_element, element, scale, page_size");
   member(literal(n.window_right), "window_right");
   member(fmt::format("{}, {}, {}", n.query_block, n.key_block, n.bias_buckets), "query_block, key_block, bias_buckets");
+  const rotary_embedding &r = n.rope;
+  member(fmt::format("{{{}, {}, rotary_pairing::{}, {}, {}, {}}}", r.dims, r.theta, name_of(r.pairing), r.angle_tables, r.position_offsets, r.keys_rotated), "rope");
+  member(fmt::format("{}", n.sinusoidal_theta), "sinusoidal_theta");
   return text;
 }
 

@@ -270,7 +270,7 @@ status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
     if (status s = check_pages(a, c); !s) return s;
   const bool cached = is_paged(a.n) || (a.n.causal == causal_alignment::at_length && !is_projected(a.n));
   if (cached) cut_to_longest(a, c);
-  return {};
+  return check_positions(a, c);
 }
 
 } // namespace attune

@@ -43,5 +43,7 @@ void cut_to_longest(const artefact_info &, bound_call &) noexcept;
 
 /// The place of the tensor of this role in the call, or -1.
 int place_of(const artefact_info &, tensor_role) noexcept;
+/// Refuses position offsets out of range, and tables of angles that lack a position of the call.
+status check_positions(const artefact_info &, const bound_call &) noexcept;
 
 } // namespace attune

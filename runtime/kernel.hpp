@@ -5,7 +5,7 @@
 //
 // Arguments, in this order: query, key, value, output (or hidden, [context,] packed weights, output); then LSE and attention
 // weights if the spec returns them; its inputs and mask tensors in the order written; key_scale, value_scale; page_table;
-// key_lengths; its run-time numbers
+// position_offsets; cos_table, sin_table; key_lengths; its run-time numbers
 // (scale, softcap, window); and, if wanted, call_options. What the spec knows is checked by the compiler, the rest by
 // attune::call (runtime/call.hpp).
 //

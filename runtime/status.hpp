@@ -19,6 +19,7 @@ enum class error_code {
   too_large,          ///< an extent, a stride or a number of elements that does not fit in 31 bits
   bad_lengths,        ///< a key length below 0 or above the key extent (or the page table's)
   bad_page,           ///< a page table leads outside the cache's pages
+  bad_positions,      ///< a position offset out of range, or tables of angles without a position of the call
   bad_number,         ///< a run-time number that is not finite or out of its range
   bad_option,         ///< call options, or an environment variable that stands in for one, with a value that they cannot have
   empty_row,          ///< a query may attend to no key, and the spec says that this is an error
@@ -35,7 +36,7 @@ enum class error_code {
 
 constexpr const char *name_of(error_code c) {
   constexpr const char *names[] = {"ok", "wrong_count", "missing_tensor", "wrong_axis", "wrong_extent", "wrong_element", "wrong_stride", "misaligned",
-                                   "not_writable", "overlap", "too_large", "bad_lengths", "bad_page", "bad_number", "bad_option", "empty_row", "wrong_weights", "stale_header",
+                                   "not_writable", "overlap", "too_large", "bad_lengths", "bad_page", "bad_positions", "bad_number", "bad_option", "empty_row", "wrong_weights", "stale_header",
                                    "unknown_target", "no_usable_target", "unknown_spec", "unknown_name", "unsupported_device", "out_of_memory",
                                    "kernel_failed"};
   return names[static_cast<int>(c)];

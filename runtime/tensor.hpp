@@ -38,6 +38,8 @@ template <int N = dynamic_extent> using query_block = dim<axis_name::query_block
 template <int N = dynamic_extent> using key_block = dim<axis_name::key_block, N>;
 template <int N = dynamic_extent> using bucket = dim<axis_name::bucket, N>;
 template <int N = dynamic_extent> using offset = dim<axis_name::offset, N>;
+template <int N = dynamic_extent> using position = dim<axis_name::position, N>;
+template <int N = dynamic_extent> using rotary_pair = dim<axis_name::rotary_pair, N>;
 } // namespace axes
 
 /// A tensor as the runtime sees it. Axes outermost first; extents in elements, strides in elements.

@@ -1,11 +1,14 @@
 #include "schedules/cpu_operator.hpp"
+#include "dsl/pipeline/angles.hpp"
 #include "dsl/pipeline/attention_weights.hpp"
 #include "dsl/pipeline/element.hpp"
+#include "dsl/pipeline/rotary.hpp"
 #include "schedules/build.hpp"
 #include "schedules/cpu_blocked.hpp"
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/cpu_vectors.hpp"
+#include <algorithm>
 #include <map>
 
 namespace attune {
@@ -26,7 +29,7 @@ void schedule(decode_attention &a, const Func &result, const operator_descriptio
 template <class Attention> class cpu_operator {
 public:
   cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how, const decltype(Attention::cut) &cut)
-      : op(description), target(machine), point(how), args(op), source(is_projected(op.n) ? projected_source() : operand_source(args)),
+      : op(description), target(machine), point(how), args(op), source(rotated(is_projected(op.n) ? projected_source() : operand_source(args))),
         attention(op, args, source, cut) {
     attend();
     if (op.n.output_dim > 0) project_out();
@@ -59,6 +62,24 @@ private:
     return [input](const Expr &feature, const Expr &row, const Expr &batch) { return input(feature, clamp(row, 0, input.dim(1).extent() - 1), batch); };
   }
 
+  /// Hidden states with their positions added (Vaswani et al., Attention Is All You Need, 2017, section 3.5), stored once for all
+  /// projections: feature 2 i gets sin(p theta^(-2 i / model_dim)), feature 2 i + 1 the cosine.
+  stored_rows with_positions(const stored_rows &stored) {
+    Func &rows = converted["hidden_with_positions"], angles("position_angles");
+    Var feature("feature"), row("row"), batch("batch"), ro("ro"), ri("ri");
+    if (!rows.defined()) {
+      const Buffer<std::uint64_t> fractions = turn_fractions(op.n.sinusoidal_theta, op.n.model_dim);
+      const sine_cosine at = sine_cosine_of(row, fractions(feature / 2));
+      angles(feature, row) = select(feature % 2 == 0, at.sine, at.cosine);
+      rows = Func("hidden_with_positions");
+      rows(feature, row, batch) = store_as(load_f32(stored(feature, row, batch), op.n.element) + angles(feature, row), op.n.element);
+      rows.compute_root().bound(feature, 0, op.n.model_dim).vectorize(feature, f32_lanes(target), TailStrategy::GuardWithIf)
+          .reorder(feature, batch, row).split(row, ro, ri, rows_of_task, TailStrategy::GuardWithIf).parallel(ro);
+      angles.compute_at(rows, ri).vectorize(feature, f32_lanes(target), TailStrategy::GuardWithIf);
+    }
+    return [rows](const Expr &f, const Expr &r, const Expr &b) { return Expr(rows(f, r, b)); };
+  }
+
   /// 16-bit elements that are multiplied as f32 are converted once for all projections of them.
   void project_from(projection &p, const std::string &name, const stored_rows &stored) {
     if (op.n.element == element_type::f32 || p.layout.pairs) return p.of(stored);
@@ -76,7 +97,8 @@ private:
   /// One projection, as the spec stores it (dim, position, head, batch).
   Func project(const std::string &name, const ImageParam &input, int features_in, int heads, int dim, const matrix_arguments &matrix) {
     projection p(name, features_in, heads * dim, panels_of(op, target), op.n.element, matrix);
-    project_from(p, input.name() + "_rows", rows_of(input));
+    const bool has_positions = op.n.sinusoidal_theta > 0 && input.name() == args.hidden.name();
+    project_from(p, input.name() + "_rows", has_positions ? with_positions(rows_of(input)) : rows_of(input));
     schedule_projection(p, projection_place::inner, target, point);
     Func view(name + "_view");
     Var d, n, h, b;
@@ -91,6 +113,24 @@ private:
     return {project("projected_query", hidden, op.n.model_dim, op.n.heads, op.n.head_dim, args.query_matrix),
             project("projected_key", context, context_dim, op.n.kv_heads, op.n.head_dim, args.key_matrix),
             project("projected_value", context, context_dim, op.n.kv_heads, op.n.value_dim, args.value_matrix)};
+  }
+
+  /// Rotated keys are stored once for all tiles and heads that read them: O(keys x head_dim) beside O(queries x keys x head_dim).
+  attention_source rotated(const attention_source &plain) {
+    if (op.n.rope.dims == 0) return plain;
+    rotary_source r(op, args, plain);
+    const int lanes = lanes_for(op.n.head_dim, f32_lanes(target)), pair_lanes = lanes_for(op.n.rope.dims / 2, f32_lanes(target));
+    Var no("no"), ni("ni");
+    const auto by_rows = [&](Func f, int vector) {
+      std::vector<Var> axes = f.args();
+      f.compute_root().split(axes[1], no, ni, rows_of_task, TailStrategy::GuardWithIf).vectorize(axes[0], vector).unroll(axes[0]).parallel(no);
+      axes[1] = ni;
+      axes.push_back(no);
+      f.reorder(std::vector<VarOrRVar>(axes.begin(), axes.end()));
+    };
+    if (r.angles.defined()) by_rows(r.angles.bound(r.angles.args()[0], 0, op.n.rope.dims / 2), pair_lanes);
+    if (!op.n.rope.keys_rotated) by_rows(r.rotated.key.bound(r.rotated.key.args()[0], 0, op.n.head_dim), lanes);
+    return r.rotated;
   }
 
   void attend() {
@@ -154,6 +194,10 @@ private:
 
 std::string cpu_family::why_not(const operator_description &op, const target_info &target, length_bucket bucket) const {
   if (target.device != device_kind::cpu) return family + " is for CPUs";
+  if (op.n.rope.angle_tables && std::any_of(op.inputs.begin(), op.inputs.end(), [](const input_declaration &i) { return i.role == tensor_role::query_offsets; }))
+    return "tables of angles do not go with documents by offsets: let rope compute its angles";
+  if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
+    return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
   if (decodes()) return cpu_decode_why_not(op, bucket);
   if (family == "row_tile" && !is_short(bucket))
     return std::string("row_tile keeps the scores of a tile against all keys at once, and is for calls with at most ").append(std::to_string(short_keys)).append(" keys");

@@ -224,6 +224,7 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   if (is_paged(n) || n.causal == causal_alignment::at_length) return "pages and diagonals that follow key lengths are not available" + on;
   if (input_of(op.inputs, tensor_role::prefix_lengths) >= 0 || input_of(op.inputs, tensor_role::query_offsets) >= 0) return "prefixes and documents by offsets are not available" + on;
   if (n.returns_weights) return "attention weights are not returned" + on + ": the kernel never holds a whole row of them";
+  if (n.rope.dims > 0) return "queries and keys are not rotated" + on + ": rotate them before the call";
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};

@@ -40,6 +40,15 @@ call_arguments::call_arguments(const operator_description &op)
     if (i.rank > 0) inputs.back().dim(0).set_stride(Expr()); // a caller may broadcast or transpose any axis
   }
   add_cache(op);
+  if (op.n.rope.position_offsets) {
+    position_offsets = add(element_type::i32, 1, "position_offsets");
+    position_offsets.dim(0).set_stride(Expr());
+  }
+  if (op.n.rope.angle_tables) {
+    cos_table = add(element_type::f32, 3, "cos_table");
+    sin_table = add(element_type::f32, 3, "sin_table");
+    for (ImageParam *table : {&cos_table, &sin_table}) table->dim(0).set_bounds(0, op.n.rope.dims / 2);
+  }
   if (op.n.key_lengths) {
     key_lengths = add(element_type::i32, 1, "key_lengths");
     key_lengths.dim(0).set_stride(Expr());

@@ -33,6 +33,8 @@ struct call_arguments {
   Halide::ImageParam key_scale, value_scale; ///< f32 [kv_head], or as key without its first axis
   Halide::ImageParam page_table;          ///< i32 [sequence_page, batch]; key and value are then [dim, slot, kv_head, page]
   Halide::Func page{"page"};              ///< of it, (sequence_page, batch): in bounds whatever the table holds
+  Halide::ImageParam position_offsets;    ///< i32 [batch]
+  Halide::ImageParam cos_table, sin_table; ///< f32 [rotary_pair, position, batch]
   Halide::ImageParam key_lengths;         ///< i32 [batch]
   Halide::Param<float> scale, softcap;
   Halide::Param<int> window, window_right;

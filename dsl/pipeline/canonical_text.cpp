@@ -57,6 +57,7 @@ void write_source(std::ostream &out, const numbers &n) {
       out << "project cross model_dim=" << n.model_dim << " context_dim=" << n.context_dim;
       break;
   }
+  if (n.sinusoidal_theta > 0) out << " sinusoidal_positions=" << digits(n.sinusoidal_theta, 17);
   if (is_projected(n)) out << " bias=" << (n.projection_bias ? "yes" : "no");
   out << " heads=" << n.heads << " kv_heads=" << n.kv_heads << " head_dim=" << n.head_dim << " value_dim=" << n.value_dim
       << " element=" << name_of(n.element) << " extents=" << (n.same_extents ? "same" : "free")
@@ -74,6 +75,13 @@ void write_inputs(std::ostream &out, const std::vector<input_declaration> &input
     for (int a = 0; a < input.rank; ++a) out << (a > 0 ? " " : "") << name_of(input.axes[a]);
     out << "]\n";
   }
+}
+
+/// Says nothing where there is no rotary embedding.
+void write_rope(std::ostream &out, const rotary_embedding &r) {
+  if (r.dims == 0) return;
+  out << "rope dims=" << r.dims << " theta=" << (r.angle_tables ? "given" : digits(r.theta, 17)) << " pairing=" << name_of(r.pairing)
+      << " position_offsets=" << (r.position_offsets ? "yes" : "no") << " keys_rotated=" << (r.keys_rotated ? "yes" : "no") << '\n';
 }
 
 void write_scores(std::ostream &out, const operator_description &d, const position_expr &at) {
@@ -100,6 +108,7 @@ std::string canonical_text(const operator_description &d) {
   write_source(out, n);
   write_cache(out, n);
   write_inputs(out, d.inputs);
+  write_rope(out, n.rope);
   write_scores(out, d, at);
   write_mask(out, d, at);
   out << "softmax empty_rows=" << name_of(n.empty_rows) << '\n';

@@ -15,9 +15,6 @@ Expr window_of(const setting &s, const Param<int> &at_call) {
   return s.kind == setting::at_call ? min(at_call, largest) : Expr(static_cast<int>(std::min<double>(s.value, largest)));
 }
 
-bool aligns_from_the_end(const numbers &n) {
-  return n.causal == causal_alignment::bottom_right || n.causal == causal_alignment::at_length || (n.causal == causal_alignment::off && !n.same_extents);
-}
 } // namespace
 
 packed_rows::packed_rows(const operator_description &op, const call_arguments &args) : first_key("first_key"), end_key("end_key"), position("position") {
@@ -37,7 +34,7 @@ packed_rows::packed_rows(const operator_description &op, const call_arguments &a
   const Expr first = select(n < end_query, offset(key_offsets, s), end); // a query behind the last sequence has no keys
   first_key(n) = first;
   end_key(n) = end;
-  position(n) = first + (n - first_query) + (aligns_from_the_end(op.n) ? (end - first) - (end_query - first_query) : 0);
+  position(n) = first + (n - first_query) + (aligned_to_end(op.n) ? (end - first) - (end_query - first_query) : 0);
   sequence.compute_root().update().vectorize(n, 8);
   for (Func *f : {&first_key, &end_key, &position}) f->compute_root();
 }
@@ -47,7 +44,7 @@ namespace {
 Expr position_of(const operator_description &op, const call_arguments &args, const mask_reads &reads, const Expr &query, const Expr &batch) {
   if (args.packed.defined()) return reads.of_row(args.packed.position, query);
   if (op.n.causal == causal_alignment::at_length) return query + (key_count_of(op, args, batch) - args.query_count);
-  return aligns_from_the_end(op.n) ? query + (args.key_count - args.query_count) : query;
+  return aligned_to_end(op.n) ? query + (args.key_count - args.query_count) : query;
 }
 
 /// The keys [begin, end) that causal, prefix, windows and documents by offsets leave to one query; undefined: from the first, to the
@@ -73,6 +70,10 @@ row_keys keys_of_row(const operator_description &op, const call_arguments &args,
   return r;
 }
 } // namespace
+
+Expr query_position(const operator_description &op, const call_arguments &args, Expr query, Expr batch) {
+  return position_of(op, args, reads_of(op, args), query, batch);
+}
 
 bool begins_late(const operator_description &op) { return op.n.window.kind != setting::off || input_of(op.inputs, tensor_role::query_offsets) >= 0; }
 bool is_trimmed(const operator_description &op) { return begins_late(op) || op.n.causal != causal_alignment::off || op.n.window_right.kind != setting::off; }

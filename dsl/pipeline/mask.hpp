@@ -4,6 +4,9 @@
 
 namespace attune {
 
+/// Where a query stands among the keys: the position that causal and windows are measured from.
+Halide::Expr query_position(const operator_description &, const call_arguments &, Halide::Expr query, Halide::Expr batch);
+
 /// Whether causal, prefix, windows, documents by offsets and lengths are the only masks: then limits of key loops say all.
 bool is_affine(const operator_description &);
 

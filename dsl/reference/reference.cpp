@@ -80,6 +80,17 @@ scalar_tensor project(const scalar_tensor &source, const linear_map *given, std:
   return result;
 }
 
+/// Hidden states [batch, position, feature] with their positions added, rounded as they are stored.
+scalar_tensor with_positions(scalar_tensor hidden, double theta, element_type element) {
+  const std::int64_t positions = hidden.extents[1], features = hidden.extents[2];
+  for (std::size_t i = 0; i < hidden.values.size(); ++i) {
+    const std::int64_t feature = static_cast<std::int64_t>(i) % features, position = static_cast<std::int64_t>(i) / features % positions;
+    const long double angle = position * std::pow(static_cast<long double>(theta), -2.0L * (feature / 2) / features);
+    hidden.values[i] = round_to(element, hidden.values[i] + static_cast<double>(feature % 2 == 0 ? std::sin(angle) : std::cos(angle)));
+  }
+  return hidden;
+}
+
 struct operands {
   scalar_tensor query, key, value;
 };
@@ -106,10 +117,36 @@ operands operands_of(const reference_operator &op, const reference_arguments &a)
   const numbers &n = op.n;
   if (n.source == source_kind::operands && n.cache.scale == kv_scaling::off && !is_paged(n)) return {a.query, a.key, a.value};
   if (n.source == source_kind::operands) return {a.query, from_cache(op, a, a.key, a.key_scale), from_cache(op, a, a.value, a.value_scale)};
-  const scalar_tensor &memory = n.source == source_kind::projection ? a.hidden : a.context;
-  return {project(a.hidden, a.query_projection, n.heads, n.head_dim, n.element),
+  const scalar_tensor hidden = n.sinusoidal_theta > 0 ? with_positions(a.hidden, n.sinusoidal_theta, n.element) : a.hidden;
+  const scalar_tensor &memory = n.source == source_kind::projection ? hidden : a.context;
+  return {project(hidden, a.query_projection, n.heads, n.head_dim, n.element),
           project(memory, a.key_projection, n.kv_heads, n.head_dim, n.element),
           project(memory, a.value_projection, n.kv_heads, n.value_dim, n.element)};
+}
+
+/// Rows of `t` [batch, head, row, dim] turned: each by its position, to which the batch's offset comes.
+template <class Position> void rotate(scalar_tensor &t, const Position &position_of, const numbers &n, const reference_arguments &a) {
+  const rotary_embedding &r = n.rope;
+  const std::int64_t heads = t.extents[1], rows = t.extents[2], dim = t.extents[3], pairs = r.dims / 2;
+  for (std::int64_t i = 0; i < t.extents[0] * heads * rows; ++i) {
+    const std::int64_t batch = i / (heads * rows), position = position_of(i % rows, batch) + (r.position_offsets ? a.position_offsets.at(batch) : 0);
+    double *row = &t.values[i * dim];
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      const bool halves = r.pairing == rotary_pairing::half;
+      double &first = row[halves ? pair : 2 * pair], &second = row[halves ? pair + pairs : 2 * pair + 1];
+      double cosine, sine;
+      if (r.angle_tables) {
+        const std::int64_t place = std::clamp<std::int64_t>(position, 0, a.cos_table.extents[1] - 1);
+        cosine = a.cos_table({batch, place, pair}), sine = a.sin_table({batch, place, pair});
+      } else {
+        const long double angle = position * std::pow(static_cast<long double>(r.theta), -2.0L * pair / r.dims);
+        cosine = static_cast<double>(std::cos(angle)), sine = static_cast<double>(std::sin(angle));
+      }
+      const double turned = first * cosine - second * sine;
+      second = round_to(n.element, second * cosine + first * sine);
+      first = round_to(n.element, turned);
+    }
+  }
 }
 
 /// Everything that decides about one call, and the meaning of one score.
@@ -134,9 +171,15 @@ struct evaluation {
     expect(in.query, {batches, n.heads, queries, n.head_dim}, "query");
     expect(in.key, {batches, n.kv_heads, keys, n.head_dim}, "key");
     expect(in.value, {batches, n.kv_heads, keys, n.value_dim}, "value");
+    if (n.rope.dims > 0) rotate_operands();
     if (a.inputs.size() != op.inputs.size()) throw std::invalid_argument("reference: the spec declares " + std::to_string(op.inputs.size()) + " inputs");
     if (n.key_lengths && static_cast<std::int64_t>(a.key_lengths.size()) != batches) throw std::invalid_argument("reference: one key length per batch");
     read = [this](int input, const std::vector<std::int64_t> &indices) { return arguments.inputs.at(input)(indices); };
+  }
+
+  void rotate_operands() {
+    rotate(in.query, [this](std::int64_t query, std::int64_t batch) { return place_of(query, batch).position; }, op.n, arguments);
+    if (!op.n.rope.keys_rotated) rotate(in.key, [](std::int64_t key, std::int64_t) { return key; }, op.n, arguments);
   }
 
   std::int64_t index_of(axis_name axis, const position_index &at) const {

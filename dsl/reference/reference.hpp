@@ -44,6 +44,8 @@ struct reference_arguments {
   const linear_map *query_projection = nullptr, *key_projection = nullptr, *value_projection = nullptr, *output_projection = nullptr;
   std::vector<scalar_tensor> inputs;                                       ///< in the order of the spec's declarations
   scalar_tensor key_scale, value_scale, page_table;                        ///< caches
+  std::vector<std::int64_t> position_offsets;                              ///< one per batch
+  scalar_tensor cos_table, sin_table;                                      ///< [batch, position, pair]
   std::vector<std::int64_t> key_lengths;                                   ///< one per batch
   double scale = 1, softcap = 0, window = 0, window_right = 0;                               ///< where the spec leaves them to the call
 };

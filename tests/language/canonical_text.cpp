@@ -19,6 +19,8 @@ struct cached {
   static constexpr auto spec = attention(heads<8>, kv_heads<2>, head_dim<64>, element<bf16>, kv_element<int8>, kv_scale<per_token>, paged<16>, causal<align::bottom_right>);
 };
 struct cached_as_stored { static constexpr auto spec = attention(heads<12>, head_dim<64>, element<f32>, kv_element<f32>, causal<align::bottom_right>); };
+struct turned { static constexpr auto spec = attention(heads<12>, head_dim<64>, element<f32>, dims<32>, causal<align::bottom_right>); };
+struct turned_by_default { static constexpr auto spec = attention(heads<12>, head_dim<64>, element<f32>, theta<10000>, dims<32>, pairing<half>, causal<align::bottom_right>); };
 struct slope {};
 struct variant {
   static constexpr auto spec =
@@ -68,6 +70,11 @@ TEST_CASE("a cache: its form, and the diagonal that pages imply") {
                           "softmax empty_rows=zero\n"
                           "weighted_sum masked_values=finite lse=no weights=no\n");
   CHECK(text<cached_as_stored>() == text<gpt2>());
+}
+
+TEST_CASE("a rotary embedding has a line of its own") {
+  CHECK(text<turned>() == text<turned_by_default>());
+  CHECK(text<turned>().find("rope dims=32 theta=10000 pairing=half position_offsets=no keys_rotated=no\n") != std::string::npos);
 }
 
 TEST_CASE("the name is not part of it, nor how a spec is spelt") {

@@ -42,7 +42,25 @@ struct cross_without_context_dim {
 template <class Spec> std::vector<input_declaration> inputs_of() {
   return language::declarations_of(typename std::remove_const_t<decltype(Spec::spec)>::inputs{});
 }
+struct turned {
+  static constexpr auto spec = operands(heads<4>, head_dim<32>, element<f32>) | rope(theta<500001, 2>, pairing<interleaved>, dims<16>, position_offsets, keys_rotated) |
+                               softmax() | weighted_sum();
+};
+struct turned_by_tables { static constexpr auto spec = attention(heads<4>, head_dim<32>, element<f32>, angle_tables); };
+struct with_waves { static constexpr auto spec = layer(model_dim<64>, heads<2>, head_dim<32>, element<f32>, sinusoidal_positions<10000>); };
 } // namespace
+
+TEST_CASE("positions") {
+  constexpr rotary_embedding none = numbers(minimal::spec).rope, some = numbers(turned::spec).rope;
+  CHECK(none.dims == 0);
+  CHECK((some.dims == 16 && some.theta == 250000.5 && some.pairing == rotary_pairing::interleaved));
+  CHECK((!some.angle_tables && some.position_offsets && some.keys_rotated));
+  constexpr numbers tables = turned_by_tables::spec;
+  CHECK((tables.rope.dims == 32 && tables.rope.pairing == rotary_pairing::half && tables.rope.angle_tables && !tables.rope.keys_rotated));
+  const signature call = signature_of(tables, nullptr, 0);
+  CHECK((call.tensor_count == 6 && call.tensors[4].role == tensor_role::cos_table && call.tensors[5].axes[2].extent == 16));
+  CHECK((numbers(with_waves::spec).sinusoidal_theta == 10000 && numbers(self_layer::spec).sinusoidal_theta == 0));
+}
 
 TEST_CASE("defaults are filled in") {
   constexpr numbers n = minimal::spec;

@@ -47,6 +47,10 @@ struct with_weights { static constexpr auto spec = attention(heads<4>, head_dim<
 struct int8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<int8>, kv_scale<per_token>); };
 struct fp8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<e4m3>); };
 struct pages { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, paged<16>); };
+struct rotary { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, theta<10000>, position_offsets); };
+struct rotary_tables { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, angle_tables, keys_rotated, causal<align::at_length>); };
+struct rotary_layer { static constexpr auto spec = layer(model_dim<64>, heads<2>, head_dim<32>, element<f32>, theta<10000>); };
+struct waves { static constexpr auto spec = layer(model_dim<64>, heads<2>, head_dim<32>, element<f32>, sinusoidal_positions<10000>); };
 
 struct feature {
   const char *what;
@@ -86,6 +90,10 @@ const feature features[] = {
     {"keys and values in int8", describe<int8_cache>, {"correctness.cache.int8_tokens", "correctness.cache.int8_heads"}},
     {"keys and values in fp8", describe<fp8_cache>, {"correctness.cache.e4m3_heads", "correctness.cache.e5m2_bare"}},
     {"keys and values in pages: `paged`", describe<pages>, {"correctness.cache.paged_f32", "correctness.cache.paged_bf16"}},
+    {"rotary embedding: `rope`, both pairings, partial, offsets", describe<rotary>, {"correctness.rotary.rope_half", "correctness.rotary.rope_interleaved", "correctness.rotary.rope_partly"}},
+    {"rotary embedding by given tables, or of queries alone beside a cache", describe<rotary_tables>, {"correctness.rotary.rope_tables", "correctness.rotary.rope_at_length"}},
+    {"rotary embedding in a layer", describe<rotary_layer>, {"correctness.rotary.rope_layer", "correctness.rotary.rope_layer_bf16"}},
+    {"`sinusoidal_positions`", describe<waves>, {"correctness.rotary.sinusoidal_layer", "correctness.rotary.sinusoidal_layer_bf16"}},
 };
 
 std::string joined(const std::vector<std::string> &words) {
