@@ -2,9 +2,11 @@
 #include "runtime/c_abi_text.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/dl_tensor.hpp"
 #include "runtime/edit_distance.hpp"
 #include "runtime/library.hpp"
 #include "runtime/memory.hpp"
+#include "runtime/merge.hpp"
 #include "runtime/weights.hpp"
 #include <algorithm>
 #include <cstddef>
@@ -58,65 +60,6 @@ status read_options(const attune_options *given, call_options &options) {
   options.memory = {o.memory_self, o.memory_allocate, o.memory_release};
   options.cuda_context = o.cuda_context;
   options.cuda_stream = o.cuda_stream;
-  return {};
-}
-
-bool read_element(const attune_dl_tensor &t, element_type &e) {
-  enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6, e4m3 = 10, e5m2 = 12 }; // of DLPack 1.1
-  const int code = t.dtype.code, bits = t.dtype.bits;
-  if (t.dtype.lanes != 1) return false;
-  if (code == floating && bits == 32) e = element_type::f32;
-  else if (code == floating && bits == 16) e = element_type::f16;
-  else if (code == bfloat && bits == 16) e = element_type::bf16;
-  else if (code == signed_integer && bits == 32) e = element_type::i32;
-  else if (code == signed_integer && bits == 8) e = element_type::int8;
-  else if (code == e4m3 && bits == 8) e = element_type::e4m3;
-  else if (code == e5m2 && bits == 8) e = element_type::e5m2;
-  else if ((code == unsigned_integer || code == boolean) && bits == 8) e = element_type::boolean;
-  else return false;
-  return true;
-}
-
-/// The element type of a DLTensor, of those that Attune does not take as well: "i64", or the codes where it has no short name.
-std::string element_text(const attune_dl_tensor &t) {
-  constexpr const char *letters[] = {"i", "u", "f", "", "bf", "complex"};
-  const int code = t.dtype.code, bits = t.dtype.bits, lanes = t.dtype.lanes;
-  const bool named = code < 6 && *letters[code];
-  std::string text = named ? letters[code] + std::to_string(bits) : "DLPack type code " + std::to_string(code) + " with " + std::to_string(bits) + " bits";
-  if (lanes != 1) text += " with " + std::to_string(lanes) + " lanes";
-  return text;
-}
-
-std::string axes_text(const tensor_shape &s) {
-  std::string text;
-  for (int a = 0; a < s.rank; ++a) text += (a ? ", " : "") + std::string(name_of(s.axes[a].axis));
-  return "[" + text + "]";
-}
-
-status read_tensor(const char *spec, const tensor_shape &shape, const attune_dl_tensor &t, tensor_ref &r) {
-  enum { host = 1, pinned = 3, managed = 13 };
-  const int device = static_cast<int>(t.device.device_type);
-  if (device != host && device != pinned && device != managed)
-    return failure(error_code::unsupported_device, "%s: tensor %s is on device type %d. Pass it in the host's memory.", spec, shape.name, device);
-  if (!read_element(t, r.element))
-    return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them to %s before the call.", spec, shape.name, name_of(shape.element),
-                   element_text(t).c_str(), name_of(shape.element));
-  const bool has_batch = shape.rank > 0 && shape.axes[0].axis == axis_name::batch;
-  const int left_out = has_batch && t.ndim == shape.rank - 1 ? 1 : 0;
-  if (t.ndim != shape.rank - left_out)
-    return failure(error_code::wrong_axis, "%s: tensor %s: expected %d axes %s, got %d.%s", spec, shape.name, shape.rank, axes_text(shape).c_str(), static_cast<int>(t.ndim),
-                   has_batch ? " Batch may be left out." : "");
-  if (t.ndim > 0 && !t.shape) return failure(error_code::wrong_extent, "%s: tensor %s has no shape (NULL).", spec, shape.name);
-  r.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
-  r.writable = true; // DLPack does not say
-  r.rank = static_cast<int>(t.ndim);
-  std::int64_t contiguous = 1;
-  for (int i = r.rank - 1; i >= 0; --i) {
-    r.axes[i] = shape.axes[i + left_out].axis;
-    r.extent[i] = t.shape[i];
-    r.stride[i] = t.strides ? t.strides[i] : contiguous;
-    contiguous *= t.shape[i];
-  }
   return {};
 }
 
@@ -286,6 +229,23 @@ status pack_by_name(const char *spec, const attune_named_tensor *given, std::siz
   return {};
 }
 
+status merge_tensors(const attune_merge_part *parts, std::size_t count, const attune_merge_part &whole) {
+  if (!parts && count > 0) return failure(error_code::wrong_count, "attune_merge: %zu parts were announced, but the list of them is NULL.", count);
+  const tensor_shape output{"output", tensor_role::output, element_type::f32, true, false, 4, {{axis_name::batch}, {axis_name::head}, {axis_name::query}, {axis_name::value_dim}}};
+  const tensor_shape lse{"lse", tensor_role::lse, element_type::f32, true, false, 3, {{axis_name::batch}, {axis_name::head}, {axis_name::query}}};
+  const auto read = [&](const attune_merge_part &from, const std::string &where, partial_result &to) {
+    if (!from.output || !from.lse) return failure(error_code::missing_tensor, "%s: a result is two tensors, output and lse; one was passed as NULL.", where.c_str());
+    if (status s = read_tensor(where.c_str(), output, *from.output, to.output); !s) return s;
+    return read_tensor(where.c_str(), lse, *from.lse, to.lse);
+  };
+  partial_result result;
+  std::vector<partial_result> read_parts(count);
+  if (status s = read(whole, "attune_merge", result); !s) return s;
+  for (std::size_t i = 0; i < count; ++i)
+    if (status s = read(parts[i], "attune_merge, part " + std::to_string(i + 1), read_parts[i]); !s) return s;
+  return try_merge(read_parts.data(), count, result);
+}
+
 /// Copies the text that `make` returns; no memory and no such spec both give 0.
 template <class Make> std::size_t copy_text(char *text, std::size_t size, Make make) noexcept {
   try {
@@ -323,6 +283,10 @@ int attune_append(const char *spec, const attune_named_tensor *tensors, size_t c
 }
 
 void attune_free_weights(attune_packed_weights *packed) { delete packed; }
+
+int attune_merge(const attune_merge_part *parts, size_t count, const attune_dl_tensor *output, const attune_dl_tensor *lse, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] { return merge_tensors(parts, count, {output, lse}); });
+}
 
 const char *attune_error_name(int code) {
   const bool known = code >= 0 && code <= static_cast<int>(error_code::kernel_failed);

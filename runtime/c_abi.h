@@ -2,7 +2,8 @@
  * C99 and C++. No function throws, prints or aborts; all are safe to call from several threads.
  *
  * Tensor names are the spec's: "query", "key", "value", "output" (or "hidden", "context", "weights", "output"), "lse",
- * "attention_weights", the names of its inputs and masks, "key_scale", "value_scale", "page_table", "key_lengths"; numbers: "scale", "softcap", "window". Axes stand
+ * "attention_weights", "scaled_scores", "capped_scores", "masked_scores", the names of its inputs and masks, "sinks", "key_scale",
+ * "value_scale", "page_table", "key_lengths"; numbers: "scale", "softcap", "window", "sigmoid_bias". Axes stand
  * in the order of the spec's layout: query, key, value and output as [batch, head, token, dim] (bhsd) or [batch, token,
  * head, dim] (bshd); all others as attune_spec_text lists them. The leading batch axis may be left out. Strides are in
  * elements, NULL means contiguous; byte_offset counts. Boolean masks are kDLBool or uint8. */
@@ -82,6 +83,15 @@ ATTUNE_API int attune_append(const char *spec, const attune_named_tensor *tensor
 ATTUNE_API int attune_pack_weights(const char *spec, const attune_named_tensor *weights, size_t count, const attune_options *options,
                                    attune_packed_weights **packed, char *message, size_t message_size);
 ATTUNE_API void attune_free_weights(attune_packed_weights *packed);
+
+/* Partial results of one spec with log-sum-exp, over disjoint sets of keys, put together (runtime/merge.hpp has the formula): output
+ * [batch, head, query, value_dim] in f32, f16 or bf16, lse [batch, head, query] in f32, with any strides. Each of the two results
+ * may be the very tensor of a part; any other overlap is an error. */
+typedef struct {
+  const attune_dl_tensor *output, *lse;
+} attune_merge_part;
+ATTUNE_API int attune_merge(const attune_merge_part *parts, size_t count, const attune_dl_tensor *output, const attune_dl_tensor *lse, char *message,
+                            size_t message_size);
 
 ATTUNE_API const char *attune_error_name(int code);
 
