@@ -14,6 +14,9 @@ template <> inline constexpr bool starts_a_spec<project_stage> = true;
 template <class Next, class Last>
   requires(Next::where != slot::sum || Last::where == slot::weights)
 inline constexpr bool has_weights_before<Next, Last> = true;
+template <class Weights>
+  requires(!std::is_same_v<Weights, sigmoid_stage>)
+inline constexpr bool lse_exists<Weights, true> = true;
 template <class Next, class Source>
   requires(Next::where != slot::output || std::is_same_v<Source, project_stage>)
 inline constexpr bool starts_with_project<Next, Source> = true;
@@ -61,10 +64,10 @@ template <class Tag, class Inputs, class... F> struct functions_check<Tag, Input
 // ---- the good overloads
 
 template <class Chain, class Stage> inline constexpr bool joins = false;
-template <class Source, class Last, bool Same, class Inputs, int HeadDim, class Next, bool Unaligned, class F, class Rotation>
-inline constexpr bool joins<chain_facts<Source, Last, Same, Inputs, HeadDim>, stage_facts<Next, Unaligned, F, Rotation>> =
+template <class Source, class Last, bool Same, class Inputs, int HeadDim, class Next, bool Unaligned, bool Lse, class F, class Rotation>
+inline constexpr bool joins<chain_facts<Source, Last, Same, Inputs, HeadDim>, stage_facts<Next, Unaligned, Lse, F, Rotation>> =
     rules::only_one_of<Next, Last> && rules::comes_after<Next, Last> && rules::has_weights_before<Next, Last> &&
-    rules::has_sum_before<Next, Last> && rules::starts_with_project<Next, Source> &&
+    rules::has_sum_before<Next, Last> && rules::starts_with_project<Next, Source> && rules::lse_exists<Last, Lse> &&
     rules::head_has_pairs<HeadDim, Rotation> && rules::keys_come_rotated<Source, Rotation> &&
     rules::causal_alignment_known<Same, Unaligned> && functions_check<Next, Inputs, F>::ok;
 
@@ -84,14 +87,15 @@ constexpr auto operator|(flat_spec<Source, Same, HeadDim, T...> spec, stage<proj
 
 // ---- the overloads for mistakes
 
-template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim, class Next, bool UnalignedCausal, class Functions, class Rotation>
+template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim, class Next, bool UnalignedCausal, bool AsksForLse, class Functions, class Rotation>
 constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs, HeadDim> &,
-                            const stage_facts<Next, UnalignedCausal, Functions, Rotation> &) {
+                            const stage_facts<Next, UnalignedCausal, AsksForLse, Functions, Rotation> &) {
   static_assert(rules::only_one_of<Next, Last>, "two stages of one kind: keep one of them");
   static_assert(rules::comes_after<Next, Last>,
-                "stages out of order; the order is operands or project | rope | scores | mask | softmax | weighted_sum | project_out");
+                "stages out of order; the order is operands or project | rope | scores | mask | softmax or sigmoid | weighted_sum | project_out");
   if constexpr (rules::only_one_of<Next, Last> && rules::comes_after<Next, Last>) {
-    static_assert(rules::has_weights_before<Next, Last>, "weighted_sum() needs weights: put softmax() before it");
+    static_assert(rules::has_weights_before<Next, Last>, "weighted_sum() needs weights: put softmax() or sigmoid(...) before it");
+    static_assert(rules::lse_exists<Last, AsksForLse>, "sigmoid weights are not normalised, so there is no log-sum-exp: leave returns<lse> out");
     static_assert(rules::starts_with_project<Next, Source>, "project_out(...) needs a spec that starts with project(...)");
     static_assert(rules::has_sum_before<Next, Last>, "project_out(...) comes directly after weighted_sum(...)");
     static_assert(rules::head_has_pairs<HeadDim, Rotation>,
@@ -116,8 +120,8 @@ constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs,
   }
   return {};
 }
-template <class First, bool A, class F, class R, class Next, bool B, class G, class T>
-constexpr invalid operator|(const stage_facts<First, A, F, R> &, const stage_facts<Next, B, G, T> &) {
+template <class First, bool A, bool L, class F, class R, class Next, bool B, bool M, class G, class T>
+constexpr invalid operator|(const stage_facts<First, A, L, F, R> &, const stage_facts<Next, B, M, G, T> &) {
   static_assert(rules::starts_a_spec<First>, "a spec starts with operands(...) or project(...)");
   return {};
 }
@@ -127,8 +131,8 @@ constexpr invalid operator|(const chain_facts<S1, L1, X1, I1, D1> &, const chain
                 "operands(...) or project(...) stands once, at the start of a spec");
   return {};
 }
-template <class First, bool A, class F, class R, class S2, class L2, bool X2, class I2, int D2>
-constexpr invalid operator|(const stage_facts<First, A, F, R> &, const chain_facts<S2, L2, X2, I2, D2> &) {
+template <class First, bool A, bool L, class F, class R, class S2, class L2, bool X2, class I2, int D2>
+constexpr invalid operator|(const stage_facts<First, A, L, F, R> &, const chain_facts<S2, L2, X2, I2, D2> &) {
   static_assert(rules::starts_a_spec<First>, "a spec starts with operands(...) or project(...)");
   return {};
 }
@@ -139,7 +143,7 @@ constexpr invalid operator|(const chain_facts<Source, Last, X, I, D> &, const T 
   static_assert(rules::is_a_stage<T>, "a spec joins stages, each called with its properties, as in softmax()");
   return {};
 }
-template <foreign T, class Next, bool A, class F, class R> constexpr invalid operator|(const T &, const stage_facts<Next, A, F, R> &) {
+template <foreign T, class Next, bool A, bool L, class F, class R> constexpr invalid operator|(const T &, const stage_facts<Next, A, L, F, R> &) {
   static_assert(rules::is_a_stage<T>, "a spec joins stages, each called with its properties, as in softmax()");
   return {};
 }

@@ -48,6 +48,14 @@ template <auto... V> inline constexpr bool is_factor<property<key::softcap, V...
 template <auto... V> inline constexpr bool is_factor<property<key::scale, V...>> = is_positive_factor<V...>;
 template <> inline constexpr bool is_factor<property<key::scale, scale_rule::rsqrt_head_dim>> = true;
 
+/// A whole number of either sign, a ratio with a positive denominator, or left to the call.
+template <auto... V> inline constexpr bool is_any_number = false;
+template <int N> inline constexpr bool is_any_number<N> = true;
+template <int N, int D> inline constexpr bool is_any_number<N, D> = D > 0;
+template <> inline constexpr bool is_any_number<decided::runtime> = true;
+template <class P> inline constexpr bool is_sigmoid_bias = true;
+template <auto... V> inline constexpr bool is_sigmoid_bias<property<key::sigmoid_bias, V...>> = is_any_number<V...>;
+
 /// A number of keys, 0 or more, or left to the call.
 constexpr bool is_reach(int keys) { return keys >= 0; }
 constexpr bool is_reach(decided) { return true; }
@@ -95,7 +103,8 @@ template <auto E, auto... A> inline constexpr bool is_storable<property<key::add
 /// The names of a call's own tensors and numbers (dsl/signature.hpp). The spec's inputs stand beside them, so they need others.
 template <class Tag> constexpr bool is_free_name() {
   for (const std::string_view taken : {"query", "key", "value", "hidden", "context", "weights", "output", "lse",
-                                       "attention_weights", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "position_offsets", "cos_table", "sin_table", "scale", "softcap", "window", "window_right",
+                                       "attention_weights", "scaled_scores", "capped_scores", "masked_scores", "boolean_mask", "additive_mask", "sinks", "key_lengths",
+                                       "key_scale", "value_scale", "page_table", "position_offsets", "cos_table", "sin_table", "scale", "softcap", "window", "window_right", "sigmoid_bias",
                                        "prefix_lengths", "documents", "query_documents", "key_documents", "sequence_offsets", "query_offsets", "key_offsets", "block_table",
                                        "alibi_slopes", "bias_table"})
     if (short_name<Tag>::last == taken) return false;
@@ -130,6 +139,7 @@ template <class P> inline constexpr bool features_in_pairs = std::is_same_v<P, n
 template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_slopes = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_buckets = std::is_same_v<P, none>;
+template <class P> inline constexpr bool any_number = std::is_same_v<P, none>;
 template <class P> inline constexpr bool each_axis_once = std::is_same_v<P, none>;
 template <class P> inline constexpr bool name_of_its_own = std::is_same_v<P, none>;
 template <int Inputs> inline constexpr bool few_enough_inputs = Inputs <= most_inputs;
@@ -153,6 +163,7 @@ template <class Next, class Last> inline constexpr bool only_one_of = Next::wher
 template <class Next, class Last> inline constexpr bool comes_after = Next::where >= Last::where;
 template <class Next, class Last> inline constexpr bool has_weights_before = false;
 template <class Next, class Last> inline constexpr bool has_sum_before = false;
+template <class Weights, bool AsksForLse> inline constexpr bool lse_exists = !AsksForLse;
 template <class Next, class Source> inline constexpr bool starts_with_project = false;
 template <int HeadDim, class Rotation> inline constexpr bool head_has_pairs = true;
 template <class Source, class Rotation> inline constexpr bool keys_come_rotated = true;

@@ -117,17 +117,26 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   n.scale = setting_of(property_of<key::scale>(score, setting{setting::fixed, reciprocal_root(n.head_dim)}), n.head_dim);
   n.softcap = setting_of(property_of<key::softcap>(score, setting{}), n.head_dim);
   n.bias_buckets = value_of<key::relative_bias>(score, 0);
-  n.empty_rows = value_of<key::empty_rows>(stage_at<slot::weights>(all), empty_row_policy::zero);
+  constexpr auto weights = stage_at<slot::weights>(all);
+  n.empty_rows = value_of<key::empty_rows>(weights, empty_row_policy::zero);
+  n.sinks = has<key::sinks>(weights);
+  using weights_t = std::remove_const_t<decltype(weights)>;
+  n.weights = std::is_same_v<typename weights_t::tag, sigmoid_stage> ? weighting::sigmoid : weighting::softmax;
+  n.sigmoid_bias = setting_of(property_of<key::sigmoid_bias>(weights, setting{}), n.head_dim);
   n.masked_values = value_of<key::masked_values>(sum, masked_value_policy::finite);
-  n.returns_lse = returns_one<key::returns>(property_of<key::returns>(sum, none{}), result::lse);
-  n.returns_weights = returns_one<key::returns>(property_of<key::returns>(sum, none{}), result::weights);
+  const auto returned = [&](result wanted) { return returns_one<key::returns>(property_of<key::returns>(sum, none{}), wanted); };
+  n.returns_lse = returned(result::lse);
+  n.returns_weights = returned(result::weights);
+  n.returns_scaled_scores = returned(result::scaled_scores);
+  n.returns_capped_scores = returned(result::capped_scores);
+  n.returns_masked_scores = returned(result::masked_scores);
   using source_t = std::remove_const_t<decltype(source)>;
   using score_t = std::remove_const_t<decltype(score)>;
   using mask_t = std::remove_const_t<decltype(masks)>;
   constexpr int heads = value_of<key::heads>(source, 0);
   using of_scores = decltype(all_brought_by<heads, source_t::same_extents>(typename score_t::listed{}));
   using of_masks = decltype(all_brought_by<heads, source_t::same_extents>(typename mask_t::listed{}));
-  using inputs = decltype(typename source_t::inputs{} + typename of_scores::inputs{} + typename of_masks::inputs{});
+  using inputs = decltype(typename source_t::inputs{} + typename of_scores::inputs{} + typename of_masks::inputs{} + typename weights_t::inputs{});
   return flat_spec<typename source_t::tag, source_t::same_extents, source_t::head_dim, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
 }
 

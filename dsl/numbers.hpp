@@ -63,8 +63,15 @@ struct numbers {
   int bias_buckets = 0;               ///< of the relative bias
   rotary_embedding rope;
   double sinusoidal_theta = 0;        ///< hidden states get sines and cosines of position x theta^(-2 i / model_dim) added; 0: they do not
+  bool sinks = false;                 ///< each head's denominator has one more term exp(sink), an f32 [head] of the call, without a value
+  weighting weights = weighting::softmax;
+  setting sigmoid_bias;               ///< added to each score before the sigmoid
+  /// The scores themselves, f32 [batch, head, query, key]: scale * query . key; after softcap; after score functions, additive masks
+  /// and masks (-inf).
+  bool returns_scaled_scores = false, returns_capped_scores = false, returns_masked_scores = false;
 };
 
+constexpr bool returns_scores(const numbers &n) { return n.returns_scaled_scores || n.returns_capped_scores || n.returns_masked_scores; }
 constexpr bool is_projected(const numbers &n) { return n.source != source_kind::operands; }
 constexpr bool is_paged(const numbers &n) { return n.cache.page_size > 0; }
 /// How key and value are stored.

@@ -15,7 +15,7 @@ struct scale; struct softcap;
 struct alibi; struct relative_bias;
 struct prefix_lengths; struct documents; struct block_sparse;
 struct causal; struct sliding_window; struct key_lengths; struct boolean; struct additive;
-struct empty_rows; struct masked_values; struct returns;
+struct empty_rows; struct sinks; struct sigmoid_bias; struct masked_values; struct returns;
 struct inputs;                    ///< the family that every input<Tag> belongs to
 template <class Tag> struct input;
 } // namespace key
@@ -120,9 +120,15 @@ template <auto... V> inline constexpr typename detail::additive_values<std::remo
 /// What a row with no allowed key gives: zero (output 0, LSE -inf; the default), or
 /// empty_row_policy::error (the call fails).
 template <empty_row_policy P> inline constexpr property<key::empty_rows, P> empty_rows{};
+/// Attention sinks: an f32 tensor `sinks` [head], a further score of each query head that has no value. It counts in the softmax's
+/// denominator and in LSE. Finite or -inf (no sink).
+inline constexpr property<key::sinks, element_type::f32, axis_name::head> sinks{};
+/// Added to each score before the sigmoid: a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime. Default: 0. Models
+/// of n keys are trained with about -log(n).
+template <auto... V> inline constexpr property<key::sigmoid_bias, V...> sigmoid_bias{};
 /// Whether V may hold NaN or infinity at masked keys: finite (no; the default) or anything.
 template <masked_value_policy P> inline constexpr property<key::masked_values, P> masked_values{};
-/// Further outputs: returns<lse>, returns<weights> or returns<lse, weights>.
+/// Further outputs, one or several: lse, weights, scaled_scores, capped_scores, masked_scores.
 template <result First, result... More> inline constexpr property<key::returns, First, More...> returns{};
 
 } // namespace attune
@@ -162,5 +168,6 @@ template <class P> inline constexpr bool is_input = false;
 template <class Tag, auto... V> inline constexpr bool is_input<property<key::input<Tag>, V...>> = true;
 template <auto... V> inline constexpr bool is_input<property<key::boolean, V...>> = true;
 template <auto... V> inline constexpr bool is_input<property<key::additive, V...>> = true;
+template <auto... V> inline constexpr bool is_input<property<key::sinks, V...>> = true;
 
 } // namespace attune::language

@@ -22,6 +22,9 @@ template <element_type E, axis_name... A> constexpr input_declaration declaratio
 template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::additive, E, A...>) {
   return {"additive_mask", tensor_role::additive_mask, E, sizeof...(A), {A...}};
 }
+template <element_type E, axis_name... A> constexpr input_declaration declaration_of(property<key::sinks, E, A...>) {
+  return {"sinks", tensor_role::sinks, E, sizeof...(A), {A...}};
+}
 template <class... P> std::vector<input_declaration> declarations_of(types<P...>) { return {declaration_of(P{})...}; }
 
 /// Where input<Tag> stands among a spec's inputs, and how it is stored.

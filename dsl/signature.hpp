@@ -3,9 +3,9 @@
 // Order of arguments, everywhere:
 //   operands    query, key, value, output
 //   projection  hidden, [context,] weights, output
-//   then lse, attention weights (if returned), the spec's own inputs in the order written (user inputs, boolean and
-//   additive masks), key_scale, value_scale, page_table, position_offsets, cos_table, sin_table, key_lengths, and the run-time numbers
-//   scale, softcap, window, window_right.
+//   then lse, attention weights, scaled, capped, masked scores (if returned), the spec's own inputs in the order written (user inputs,
+//   boolean and additive masks, sinks), key_scale, value_scale, page_table, position_offsets, cos_table, sin_table, key_lengths, and the run-time
+//   numbers scale, softcap, window, window_right, sigmoid_bias.
 #pragma once
 #include "dsl/numbers.hpp"
 
@@ -13,12 +13,12 @@ namespace attune {
 
 inline constexpr int dynamic_extent = -1; ///< known only at the call
 inline constexpr int maximum_rank = 6;
-inline constexpr int maximum_tensors = 35;
-inline constexpr int maximum_numbers = 6;
+inline constexpr int maximum_tensors = 39;
+inline constexpr int maximum_numbers = 8;
 
 /// What a tensor is for. `packed_weights` is opaque: it has no axes here, and is made by pack_weights.
 enum class tensor_role { query, key, value, hidden, context, packed_weights, output, lse, attention_weights, input, boolean_mask, additive_mask, key_lengths, key_scale, value_scale, page_table, prefix_lengths, query_offsets, key_offsets,
-                         position_offsets, cos_table, sin_table };
+                         position_offsets, cos_table, sin_table, sinks, scaled_scores, capped_scores, masked_scores };
 
 struct axis_extent {
   axis_name axis = axis_name::none;
@@ -37,9 +37,9 @@ struct tensor_shape {
   axis_extent axes[maximum_rank] = {};
 };
 
-enum class number_role { scale, softcap, window, window_right };
+enum class number_role { scale, softcap, window, window_right, sigmoid_bias };
 constexpr const char *name_of(number_role r) {
-  constexpr const char *names[] = {"scale", "softcap", "window", "window_right"};
+  constexpr const char *names[] = {"scale", "softcap", "window", "window_right", "sigmoid_bias"};
   return names[static_cast<int>(r)];
 }
 
@@ -53,7 +53,7 @@ struct signature {
   number_role call_numbers[maximum_numbers] = {};
 };
 
-/// An input that the spec declares: a user's tensor, a boolean mask (1 = attend) or an additive mask (-inf = masked).
+/// An input that the spec declares: a user's tensor, a boolean mask (1 = attend), an additive mask (-inf = masked), or sinks.
 struct input_declaration {
   const char *name = "";
   tensor_role role = tensor_role::input;
@@ -130,7 +130,13 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
   if (n.output_dim > 0) add(shape("output", tensor_role::output, n.element, true, 3, batch, query, {axis_name::model_dim, n.output_dim}));
   else add(shape("output", tensor_role::output, n.element, true, 4, batch, head, query, value_dim));
   if (n.returns_lse) add(shape("lse", tensor_role::lse, element_type::f32, true, 3, batch, head, query));
-  if (n.returns_weights) add(shape("attention_weights", tensor_role::attention_weights, element_type::f32, true, 4, batch, head, query, key));
+  const auto add_scores = [&](bool returned, const char *name, tensor_role role) {
+    if (returned) add(shape(name, role, element_type::f32, true, 4, batch, head, query, key));
+  };
+  add_scores(n.returns_weights, "attention_weights", tensor_role::attention_weights);
+  add_scores(n.returns_scaled_scores, "scaled_scores", tensor_role::scaled_scores);
+  add_scores(n.returns_capped_scores, "capped_scores", tensor_role::capped_scores);
+  add_scores(n.returns_masked_scores, "masked_scores", tensor_role::masked_scores);
   for (int i = 0; i < input_count; ++i) {
     tensor_shape t{inputs[i].name, inputs[i].role, inputs[i].element, false, false, inputs[i].rank, {}};
     for (int a = 0; a < inputs[i].rank; ++a) t.axes[a] = axis_of(n, inputs[i].axes[a]);
@@ -152,6 +158,7 @@ constexpr signature signature_of(const numbers &n, const input_declaration *inpu
   if (n.softcap.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::softcap;
   if (n.window.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::window;
   if (n.window_right.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::window_right;
+  if (n.sigmoid_bias.kind == setting::at_call) s.call_numbers[s.number_count++] = number_role::sigmoid_bias;
   return s;
 }
 

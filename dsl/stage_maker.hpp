@@ -67,6 +67,7 @@ template <class Tag, class... P> struct stage_check {
   template <class X> struct no_slopes : std::bool_constant<!is_alibi<X>> {};
   template <class X> struct no_buckets : std::bool_constant<!has_good_buckets<X>> {};
   template <class X> struct odd : std::bool_constant<!is_even<X>> {};
+  template <class X> struct no_bias : std::bool_constant<!is_sigmoid_bias<X>> {};
   template <class X> struct no_axes : std::bool_constant<!has_score_axes<X>> {};
 
   template <class X> struct no_name : std::bool_constant<!has_own_name<X, P...>> {};
@@ -88,6 +89,7 @@ template <class Tag, class... P> struct stage_check {
   using factor = typename first<no_factor, P...>::type;
   using window = typename first<no_window, P...>::type;
   using unpaired = typename first<odd, P...>::type;
+  using sigmoid_bias = typename first<no_bias, P...>::type;
   using axes = typename first<no_axes, P...>::type;
   using slopes = typename first<no_slopes, P...>::type;
   using buckets = typename first<no_buckets, P...>::type;
@@ -113,7 +115,7 @@ template <class Tag, class... P> struct stage_check {
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, unpaired, positions, axes, slopes, buckets, alone, group, nameless,
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, sigmoid_bias, unpaired, positions, axes, slopes, buckets, alone, group, nameless,
                             arity, branch>;
   static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
 
@@ -157,6 +159,8 @@ template <class Tag> struct stage_maker {
     static_assert(rules::has_slopes<typename check::slopes>, "alibi<> has the slopes of the paper, alibi<slopes> takes them at the call");
     static_assert(rules::has_buckets<typename check::buckets>,
                   "relative_bias<buckets, max_distance, direction>: at least 2 buckets for each direction, and max_distance beyond those of one distance each");
+    static_assert(rules::any_number<typename check::sigmoid_bias>,
+                  "a sigmoid's bias is a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime");
     static_assert(rules::each_axis_once<typename check::axes>,
                   "a tensor names each of its axes once; the axes of a mask are batch, head, query and key, those of a block table batch and head");
     static_assert(
@@ -193,6 +197,8 @@ inline constexpr language::stage_maker<language::scores_stage> scores{};
 /// Which keys a query attends to: all masks and mask functions f(at) hold together. May be left out.
 inline constexpr language::stage_maker<language::mask_stage> mask{};
 inline constexpr language::stage_maker<language::softmax_stage> softmax{};
+/// In softmax's place: weight = 1 / (1 + exp(-(score + bias))), each key by itself; masked keys weigh 0.
+inline constexpr language::stage_maker<language::sigmoid_stage> sigmoid{};
 inline constexpr language::stage_maker<language::weighted_sum_stage> weighted_sum{};
 /// Projects the heads' outputs back to model_dim. Only after project.
 inline constexpr language::stage_maker<language::project_out_stage> project_out{};

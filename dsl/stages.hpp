@@ -54,7 +54,11 @@ struct mask_stage : stage_defaults {
 };
 struct softmax_stage : stage_defaults {
   static constexpr slot where = slot::weights;
-  using takes = types<key::empty_rows>;
+  using takes = types<key::empty_rows, key::sinks>;
+};
+struct sigmoid_stage : stage_defaults {
+  static constexpr slot where = slot::weights;
+  using takes = types<key::empty_rows, key::sigmoid_bias>;
 };
 struct weighted_sum_stage : stage_defaults {
   static constexpr slot where = slot::sum;
@@ -98,13 +102,18 @@ template <class... P> using input_list = decltype(list_of(inputs_in(hana::tuple<
 template <class... P> inline constexpr bool unaligned_causal =
     (std::is_same_v<P, property<key::causal, align::diagonal>> || ...);
 
+/// Whether log-sum-exp is among what a weighted_sum returns.
+template <class P> inline constexpr bool is_lse_result = false;
+template <result... R> inline constexpr bool is_lse_result<property<key::returns, R...>> = ((R == result::lse) || ...);
+template <class... P> inline constexpr bool asks_for_lse = (is_lse_result<P> || ...);
+
 template <class Tag, class... P> inline constexpr bool same_extents =
     std::is_same_v<Tag, project_stage> ? times<key::cross_attention, P...> == 0 : times<key::self_attention, P...> > 0;
 
 /// All that a diagnostic may see of a stage or a chain: what matters to a neighbour. The error overloads of operator| are
 /// deduced through these bases, so that no message ever spells a whole chain.
 struct chain_part {};
-template <class Tag, bool UnalignedCausal, class Functions, class Rotation> struct stage_facts : chain_part {};
+template <class Tag, bool UnalignedCausal, bool AsksForLse, class Functions, class Rotation> struct stage_facts : chain_part {};
 template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim> struct chain_facts : chain_part {};
 
 /// What a rope stage must agree on with the source: its features (0: all of a head), and whether keys come rotated.
@@ -112,9 +121,9 @@ template <int Dims, bool KeysRotated> struct rotation {};
 template <class Tag, class... P> using rotation_of =
     std::conditional_t<std::is_same_v<Tag, rope_stage>, rotation<number_of<key::dims, 0, P...>(), (times<key::keys_rotated, P...> > 0)>, none>;
 
-template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, function_list<P...>, rotation_of<Tag, P...>> {
+template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causal<P...>, asks_for_lse<P...>, function_list<P...>, rotation_of<Tag, P...>> {
   using tag = Tag;
-  using facts = stage_facts<Tag, unaligned_causal<P...>, function_list<P...>, rotation_of<Tag, P...>>;
+  using facts = stage_facts<Tag, unaligned_causal<P...>, asks_for_lse<P...>, function_list<P...>, rotation_of<Tag, P...>>;
   using functions = function_list<P...>;
   using inputs = input_list<P...>;
   using listed = types<P...>;

@@ -25,6 +25,9 @@ enum class causal_alignment { off, diagonal, bottom_right, top_left, at_length }
 /// What a stored key or value is multiplied by: nothing, one factor for each key head, or one for each key of each key head.
 enum class kv_scaling { off, per_head, per_token };
 
+/// How scores become weights: normalised over a row's keys, or each by itself.
+enum class weighting { softmax, sigmoid };
+
 /// What a row with no allowed key gives: output 0 and LSE -inf, or the call fails with `empty_row`.
 enum class empty_row_policy { zero, error };
 
@@ -65,6 +68,7 @@ constexpr const char *name_of(kv_scaling s) {
   constexpr const char *names[] = {"off", "per_head", "per_token"};
   return names[static_cast<int>(s)];
 }
+constexpr const char *name_of(weighting w) { return w == weighting::softmax ? "softmax" : "sigmoid"; }
 constexpr const char *name_of(empty_row_policy p) { return p == empty_row_policy::zero ? "zero" : "error"; }
 constexpr const char *name_of(masked_value_policy p) { return p == masked_value_policy::finite ? "finite" : "anything"; }
 constexpr const char *name_of(tensor_layout l) { return l == tensor_layout::bhsd ? "bhsd" : "bshd"; }

@@ -33,7 +33,8 @@ enum class decided { runtime };           ///< left to each call
 enum class document_marks { ids, offsets };              ///< how packed documents are told apart
 enum class distance_direction { bidirectional, unidirectional }; ///< whether keys behind the query's position have buckets of their own
 enum class slope_source { slopes };       ///< the call brings them
-enum class result { lse, weights };       ///< what weighted_sum returns beside the output
+/// What weighted_sum returns beside the output.
+enum class result { lse, weights, scaled_scores, capped_scores, masked_scores };
 
 using enum scale_rule;
 using enum decided;

@@ -240,7 +240,7 @@ check_call::check_call(const reference_operator &op, const check_case &how, std:
   }
   for (int i = 0; i < signature_.number_count; ++i) {
     const number_role role = signature_.call_numbers[i];
-    numbers_.push_back(role == number_role::scale ? static_cast<float>(0.9 / std::sqrt(op.n.head_dim)) : role == number_role::softcap ? 3.0 : how.keys / 3);
+    numbers_.push_back(role == number_role::scale ? static_cast<float>(0.9 / std::sqrt(op.n.head_dim)) : role == number_role::softcap ? 3.0 : role == number_role::sigmoid_bias ? -1.5 : how.keys / 3);
   }
   fill_cache(*this, op.n, how.seed);
 }
@@ -287,7 +287,8 @@ reference_arguments check_call::arguments() const {
     (signature_.call_numbers[i] == number_role::scale     ? a.scale
      : signature_.call_numbers[i] == number_role::softcap ? a.softcap
      : signature_.call_numbers[i] == number_role::window  ? a.window
-                                                          : a.window_right) = numbers_[i];
+     : signature_.call_numbers[i] == number_role::window_right ? a.window_right
+                                                               : a.sigmoid_bias) = numbers_[i];
   return a;
 }
 
@@ -317,11 +318,17 @@ std::string check_call::differences(const reference_answer &expected) const {
   const std::string b_text = number_text(b);
   std::string text;
   const auto add = [&](const std::string &difference) { text += (text.empty() || difference.empty() ? "" : "; ") + difference; };
-  add(compare(tensor("output"), expected.output, [&](double) { return b * expected.largest_value; },
-              b_text + " x max|V| = " + number_text(expected.largest_value)));
+  const double unit = expected.largest_value * expected.largest_total;
+  add(compare(tensor("output"), expected.output, [&](double) { return b * unit; }, b_text + " x max|V| x max(1, sum of weights) = " + number_text(unit)));
   if (op_.n.returns_lse)
     add(compare(tensor("lse"), expected.lse, [&](double e) { return b * std::max(1.0, std::abs(e)); }, b_text + " x max(1, |LSE|)"));
   if (op_.n.returns_weights) add(compare(tensor("attention_weights"), expected.weights, [&](double) { return b; }, b_text));
+  const auto add_scores = [&](bool returned, const char *name, const scalar_tensor &scores) {
+    if (returned) add(compare(tensor(name), scores, [&](double) { return b * expected.largest_score; }, b_text + " x max(1, max|score|) = " + number_text(expected.largest_score)));
+  };
+  add_scores(op_.n.returns_scaled_scores, "scaled_scores", expected.scaled_scores);
+  add_scores(op_.n.returns_capped_scores, "capped_scores", expected.capped_scores);
+  add_scores(op_.n.returns_masked_scores, "masked_scores", expected.masked_scores);
   return text;
 }
 

@@ -1,6 +1,7 @@
 // Checks a generated kernel against the scalar reference: makes the inputs, calls through the runtime, compares. No Halide.
 //
-// Bounds: an output element may be off by b x max|V|, log-sum-exp by b x max(1, |LSE|), an attention weight by b, where b is
+// Bounds: an output element may be off by b x max|V| (under sigmoid times the largest sum of a row's weights, where that is above 1),
+// log-sum-exp by b x max(1, |LSE|), an attention weight by b, a returned score by b x max(1, max|score|), where b is
 // 2e-6 for f32, 2^-10 for f16 and 2^-7 for bf16, and V is the value tensor (for layers: as projected and stored).
 #pragma once
 #include "dsl/reference/reference.hpp"

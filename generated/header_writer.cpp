@@ -20,7 +20,7 @@ std::string literal(source_kind s) {
 std::string literal(tensor_role r) {
   constexpr const char *names[] = {"query", "key", "value", "hidden", "context", "packed_weights", "output", "lse",
                                    "attention_weights", "input", "boolean_mask", "additive_mask", "key_lengths", "key_scale", "value_scale", "page_table", "prefix_lengths", "query_offsets", "key_offsets",
-                                   "position_offsets", "cos_table", "sin_table"};
+                                   "position_offsets", "cos_table", "sin_table", "sinks", "scaled_scores", "capped_scores", "masked_scores"};
   return fmt::format("tensor_role::{}", names[static_cast<int>(r)]);
 }
 
@@ -55,6 +55,10 @@ std::string literal(const numbers &n) {
   const rotary_embedding &r = n.rope;
   member(fmt::format("{{{}, {}, rotary_pairing::{}, {}, {}, {}}}", r.dims, r.theta, name_of(r.pairing), r.angle_tables, r.position_offsets, r.keys_rotated), "rope");
   member(fmt::format("{}", n.sinusoidal_theta), "sinusoidal_theta");
+  member(literal(n.sinks), "sinks");
+  member(fmt::format("weighting::{}", name_of(n.weights)), "weights");
+  member(literal(n.sigmoid_bias), "sigmoid_bias");
+  member(fmt::format("{}, {}, {}", n.returns_scaled_scores, n.returns_capped_scores, n.returns_masked_scores), "returns_scaled_scores, returns_capped_scores, returns_masked_scores");
   return text;
 }
 

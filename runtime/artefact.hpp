@@ -10,7 +10,7 @@ namespace attune {
 ///   2. the tensors that are read, in the order of the signature, each as halide_buffer_t *. Axes are reversed (innermost
 ///      first) and all present; packed weights stand as query matrix, query bias, key matrix, key bias, value matrix,
 ///      value bias [, output matrix, output bias]
-///   3. the call's numbers, in the order of the signature: float * for scale and softcap, int32_t * for window
+///   3. the call's numbers, in the order of the signature: int32_t * for window, float * for all others
 ///   4. the tensors that are written, in the order of the signature
 /// f16 and bf16 tensors are passed as uint16, those of boolean, e4m3 and e5m2 elements as uint8.
 /// `pack` takes a user context, a weight matrix (f32, innermost first: feature out, feature in; any strides) and the

@@ -15,7 +15,7 @@ struct bound_call {
   bound_tensor tensors[maximum_tensors];
   const packed_weights_ref *weights = nullptr;
   std::int64_t batch = 1, query = 0, key = 0;
-  float reals[maximum_numbers] = {};         ///< scale and softcap
+  float reals[maximum_numbers] = {};         ///< all but windows
   std::int32_t integers[maximum_numbers] = {}; ///< windows
 };
 

@@ -103,7 +103,7 @@ void store(void *at, element_type e, float x) {
   else static_cast<bf16_t *>(at)->bits = bf16_t(x).bits;
 }
 
-/// Sets every element to value(index along the last axis).
+/// Sets every element to value(its index along each axis).
 template <class Value> void fill(const bound_tensor &t, Value value) {
   const int rank = t.shape->rank, last = rank - 1;
   const std::int64_t bytes = static_cast<std::int64_t>(size_of(t.shape->element));
@@ -113,21 +113,27 @@ template <class Value> void fill(const bound_tensor &t, Value value) {
   for (;;) {
     std::int64_t offset = 0;
     for (int a = 0; a < rank; ++a) offset += index[a] * t.stride[a];
-    store(static_cast<char *>(t.data) + offset * bytes, t.shape->element, value(index[last]));
+    store(static_cast<char *>(t.data) + offset * bytes, t.shape->element, value(index));
     int a = last;
     while (a >= 0 && ++index[a] == t.extent[a]) index[a--] = 0;
     if (a < 0) return;
   }
 }
 
-/// With no key at all, every row is empty: output 0, or the output projection's bias; LSE -inf; no weights.
+/// With no key at all, every row is empty: output 0, or the output projection's bias; LSE -inf, or the head's sink; no weights.
 void fill_without_keys(const artefact_info &a, const bound_call &c) {
   const float *bias = c.weights && c.weights->count == 4 ? c.weights->matrices[3].bias : nullptr;
+  const bound_tensor *sinks = nullptr;
+  for (int i = 0; i < a.call.tensor_count; ++i)
+    if (a.call.tensors[i].role == tensor_role::sinks) sinks = &c.tensors[i];
+  const auto sink_of = [&](std::int64_t head) { return sinks ? static_cast<const float *>(sinks->data)[head * sinks->stride[0]] : -INFINITY; };
   for (int i = 0; i < a.call.tensor_count; ++i) {
     const tensor_role role = a.call.tensors[i].role;
-    if (role == tensor_role::output) fill(c.tensors[i], [&](std::int64_t feature) { return bias ? bias[feature] : 0.0f; });
-    if (role == tensor_role::attention_weights) fill(c.tensors[i], [](std::int64_t) { return 0.0f; });
-    if (role == tensor_role::lse) fill(c.tensors[i], [](std::int64_t) { return -INFINITY; });
+    if (role == tensor_role::output) fill(c.tensors[i], [&](const std::int64_t *at) { return bias ? bias[at[2]] : 0.0f; });
+    if (role == tensor_role::attention_weights || role == tensor_role::scaled_scores || role == tensor_role::capped_scores)
+      fill(c.tensors[i], [](const std::int64_t *) { return 0.0f; });
+    if (role == tensor_role::masked_scores) fill(c.tensors[i], [](const std::int64_t *) { return -INFINITY; });
+    if (role == tensor_role::lse) fill(c.tensors[i], [&](const std::int64_t *at) { return sink_of(at[1]); });
   }
 }
 

@@ -3,11 +3,10 @@
 //   attune::kernel<gpt2>{}(query, key, value, output);                        // throws attune::error
 //   attune::status s = attune::kernel<gpt2>{}.try_call(query, key, value, output);
 //
-// Arguments, in this order: query, key, value, output (or hidden, [context,] packed weights, output); then LSE and attention
-// weights if the spec returns them; its inputs and mask tensors in the order written; key_scale, value_scale; page_table;
-// position_offsets; cos_table, sin_table; key_lengths; its run-time numbers
-// (scale, softcap, window); and, if wanted, call_options. What the spec knows is checked by the compiler, the rest by
-// attune::call (runtime/call.hpp).
+// Arguments, in this order: query, key, value, output (or hidden, [context,] packed weights, output); then LSE, attention
+// weights and scores if the spec returns them; its inputs and mask tensors in the order written; key_scale, value_scale; page_table;
+// position_offsets; cos_table, sin_table; key_lengths; its run-time numbers (scale, softcap, window, window_right, sigmoid_bias); and,
+// if wanted, call_options. What the spec knows is checked by the compiler, the rest by attune::call (runtime/call.hpp).
 //
 // The compiler's part: the arguments become data, one constexpr function looks for the first mistake (runtime/mistakes.hpp),
 // and one static_assert reports it, so that a call with several mistakes still gives one short diagnostic. The assertions

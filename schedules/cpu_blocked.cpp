@@ -112,6 +112,7 @@ void schedule_weight_pairs(blocked_attention &a, const lane_plan &lanes) {
   a.weights.update().split(a.q, qq, qi, lanes.query).reorder(a.e, qi, a.weight_keys.x, qq, a.weight_keys.y, a.weight_keys.z, a.s).vectorize(qi).unroll(a.e)
       .unroll(a.weight_keys.x);
   a.weight_pair.compute_at(a.weights, a.weight_keys.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
+  if (!a.normalises()) return;
   a.ones.compute_at(a.sum, a.c).bound(a.e, 0, 2).vectorize(a.e, 2);
   a.pair_totals.compute_at(a.sum, a.c).bound_extent(a.q, strip).bound_extent(a.s, strips).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
       .vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
@@ -122,7 +123,7 @@ void schedule_weight_pairs(blocked_attention &a, const lane_plan &lanes) {
 void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operator_description &op, const schedule_point &point) {
   Var qq("qq"), qi("qi");
   Func &rows = a.rows;
-  rows.update(a.first_row_update).vectorize(a.q, lanes.query).unroll(a.q);
+  if (a.normalises()) rows.update(0).vectorize(a.q, lanes.query).unroll(a.q);
   for (blocked_attention::score_pass &pass : a.score_passes) {
     rows.update(pass.update).reorder(a.q, pass.keys.x, pass.keys.y, pass.keys.z, a.s).vectorize(a.q, lanes.query).unroll(a.q).unroll(pass.keys.x);
     pass.dot.compute_at(rows, pass.keys.y).bound_extent(a.q, a.cut.strip).bound_extent(a.s, 1).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
@@ -136,7 +137,7 @@ void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operato
     pass.dot.update().vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k).unroll(feature, unroll);
   }
   if (a.cut.bf16_pairs) return schedule_weight_pairs(a, lanes);
-  rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
+  if (a.normalises()) rows.update(a.sum_row_update).vectorize(a.q, lanes.query).unroll(a.q);
   rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq, a.s).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
 }
 
@@ -165,13 +166,15 @@ using place_of = std::function<Func &(Func &)>;
 /// All chunks' sums stay until the end of the tile.
 void schedule_merge(blocked_attention &a, const lane_plan &lanes, const place_of &per_tile) {
   const int query_tile = a.cut.query_tile;
-  for (Func *f : {&a.merged, &a.total, &a.maximum, &a.chunk_weight}) per_tile(*f).bound_extent(a.t, 1);
-  a.merged.bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  per_tile(a.merged).bound_extent(a.t, 1).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
   a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  per_tile(a.sum);
+  if (!a.normalises()) return;
+  for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) per_tile(*f).bound_extent(a.t, 1);
   for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) schedule_row_vectors(*f, a.q, query_tile, lanes.query);
   a.total.update().reorder(a.q, a.total_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
   a.maximum.update().reorder(a.q, a.maximum_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
-  for (Func *f : {&a.sum, &a.chunk_maximum, &a.chunk_total}) per_tile(*f);
+  for (Func *f : {&a.chunk_maximum, &a.chunk_total}) per_tile(*f);
 }
 
 /// One chunk's sums at a time.
@@ -183,14 +186,25 @@ void schedule_running(blocked_attention &a, const place_of &per_tile) {
 }
 } // namespace
 
-void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_description &op, const target_info &target, const schedule_point &point) {
+void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
   const lane_plan lanes = lanes_of(op, target, point);
   const int query_tile = a.cut.query_tile;
   Var qo("qo"), qi("qi"), task("task");
-  result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b).fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
+  result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b);
+  // Tiles of all heads and batches are tasks of one parallel loop. A loop that Funcs share stays three: of a fused one Halide cannot tell
+  // that all of them are at one head and one tile.
+  const bool shared = !of_rows.empty();
+  if (shared) result.never_partition(qo, a.h, a.b).parallel(qo).parallel(a.h);
+  else result.fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
   result.vectorize(a.d, lanes.value_dim).unroll(a.d);
-  for (Func *f : {&a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.inverse_total, &a.rows}) f->bound_extent(a.t, 1);
-  const auto per_tile = [&](Func &f) -> Func & { return f.compute_at(result, task); };
+  for (Func f : of_rows) // in the same loops: a tile's maxima and totals are there
+    f.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(qi, qo, a.h, a.b).never_partition(qo, a.h, a.b).parallel(qo).parallel(a.h).compute_with(result, qo);
+  for (Func *f : {&a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.inverse_total, &a.rows})
+    if (f->defined()) f->bound_extent(a.t, 1);
+  const auto per_tile = [&](Func &f) -> Func & {
+    if (shared) f.bound_extent(a.h, 1).bound_extent(a.b, 1);
+    return f.compute_at(result, shared ? qo : task);
+  };
 
   per_tile(a.staged_query).bound_extent(a.q, query_tile);
   if (a.cut.bf16_pairs) {
@@ -203,17 +217,18 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const operator_desc
     a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d);
     per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
   }
-  schedule_row_vectors(per_tile(a.inverse_total), a.q, query_tile, lanes.query);
+  if (a.normalises()) schedule_row_vectors(per_tile(a.inverse_total), a.q, query_tile, lanes.query);
   if (a.cut.running_lanes > 0) schedule_running(a, per_tile);
   else schedule_merge(a, lanes, per_tile);
   if (a.has_tile_map) {
     per_tile(a.tile_map);
-    a.classify.compute_ranges_at(result, task);
+    a.classify.compute_ranges_at(result, shared ? qo : task);
   }
 
   a.sum.bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
   schedule_sum(a, lanes);
   for (Func *f : {&a.chunk_maximum, &a.chunk_total}) {
+    if (!a.normalises()) break;
     schedule_row_vectors(*f, a.q, query_tile, lanes.query);
     f->compute_with(a.sum, a.c);
   }

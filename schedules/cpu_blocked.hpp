@@ -16,7 +16,8 @@ bool multiplies_pairs(const operator_description &, const target_info &);
 /// The structural part of a point.
 blocking blocking_of(const operator_description &, const target_info &, const schedule_point &);
 
-/// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b).
-void schedule_cpu_blocked(blocked_attention &, Halide::Func result, const operator_description &, const target_info &, const schedule_point &);
+/// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b); `of_rows`, with axes (q, h, b), are what
+/// they write of each row beside it.
+void schedule_cpu_blocked(blocked_attention &, Halide::Func result, const std::vector<Halide::Func> &of_rows, const operator_description &, const target_info &, const schedule_point &);
 
 } // namespace attune

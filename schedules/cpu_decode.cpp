@@ -108,7 +108,7 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
 }
 } // namespace
 
-void schedule_cpu_decode(decode_attention &a, Func result, const operator_description &op, const target_info &target, const schedule_point &point) {
+void schedule_cpu_decode(decode_attention &a, Func result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
   const int value_lanes = lanes_for(op.n.value_dim, f32_lanes(target));
   // Chunks, key heads and batches are tasks of one parallel loop, in the order in which the keys of a head lie in memory.
   Var task("task");
@@ -119,18 +119,26 @@ void schedule_cpu_decode(decode_attention &a, Func result, const operator_descri
     a.tile_map.compute_at(a.partial, task);
     a.classify.compute_ranges_at(a.partial, task);
   }
-  // Looked up once for a chunk, not with each vector of a key. (Attention weights read keys too, outside of these tasks.)
-  if (is_paged(op.n) && !op.n.returns_weights) a.page().compute_at(a.partial, task);
+  // Looked up once for a chunk, not with each vector of a key. (Returned weights and scores read keys too, outside of these tasks.)
+  if (is_paged(op.n) && !op.n.returns_weights && !returns_scores(op.n)) a.page().compute_at(a.partial, task);
   a.query_rows.compute_at(a.partial, at).bound(a.d, 0, op.n.head_dim).bound_extent(a.g, a.group).vectorize(a.d, lanes_for(op.n.head_dim, f32_lanes(target)));
   schedule_scores(a, point, at);
-  schedule_row(a.lane_maximum, a.chunk_maximum, a.maximum_keys, a.maximum_lanes, a, at);
+  if (a.normalises()) schedule_row(a.lane_maximum, a.chunk_maximum, a.maximum_keys, a.maximum_lanes, a, at);
   a.weights.compute_at(a.partial, at).bound_extent(a.u, a.cut.dot_keys).bound_extent(a.k, a.cut.key_chunk / a.cut.dot_keys).bound_extent(a.g, a.group);
   a.weights.update().reorder(a.u, a.g, a.weight_keys.x).vectorize(a.u, a.cut.dot_keys);
-  schedule_row(a.lane_total, a.chunk_total, a.total_keys, a.total_lanes, a, at);
+  if (a.normalises()) schedule_row(a.lane_total, a.chunk_total, a.total_keys, a.total_lanes, a, at);
   schedule_sum(a, op, point, at);
 
-  result.reorder(a.d, a.q, a.h, a.b).fuse(a.h, a.b, task).parallel(task).vectorize(a.d, value_lanes);
-  for (Func *f : {&a.maximum, &a.total, &a.chunk_weight}) f->compute_at(result, task);
+  result.reorder(a.d, a.q, a.h, a.b).vectorize(a.d, value_lanes);
+  const bool shared = !of_rows.empty(); // of a fused loop that Funcs share Halide cannot tell that all of them are at one head
+  if (shared) result.never_partition(a.h, a.b).parallel(a.h);
+  else result.fuse(a.h, a.b, task).parallel(task);
+  for (Func f : of_rows) f.reorder(a.q, a.h, a.b).never_partition(a.h, a.b).parallel(a.h).compute_with(result, a.h);
+  if (a.normalises())
+    for (Func *f : {&a.maximum, &a.total, &a.chunk_weight}) {
+      f->compute_at(result, shared ? a.h : task);
+      if (shared) f->bound_extent(a.h, 1).bound_extent(a.b, 1);
+    }
   a.merged.compute_at(result, a.q).vectorize(a.d, value_lanes);
   a.merged.update().reorder(a.d, a.merged_chunks.x).vectorize(a.d, value_lanes);
 }

@@ -14,7 +14,8 @@ std::string cpu_decode_broken_rule(const operator_description &, const target_in
 /// The structural part of a point.
 decode_blocking decode_blocking_of(const operator_description &, const target_info &, const schedule_point &);
 
-/// Lays the pipeline out. `result` is the Func that reads its outputs, with axes (d, q, h, b).
-void schedule_cpu_decode(decode_attention &, Halide::Func result, const operator_description &, const target_info &, const schedule_point &);
+/// Lays the pipeline out. `result` is the Func that reads its outputs, with axes (d, q, h, b); `of_rows`, with axes (q, h, b), are what
+/// is wanted of each row beside it.
+void schedule_cpu_decode(decode_attention &, Halide::Func result, const std::vector<Halide::Func> &of_rows, const operator_description &, const target_info &, const schedule_point &);
 
 } // namespace attune

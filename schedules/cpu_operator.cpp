@@ -1,6 +1,6 @@
 #include "schedules/cpu_operator.hpp"
 #include "dsl/pipeline/angles.hpp"
-#include "dsl/pipeline/attention_weights.hpp"
+#include "dsl/pipeline/score_tensors.hpp"
 #include "dsl/pipeline/element.hpp"
 #include "dsl/pipeline/rotary.hpp"
 #include "schedules/build.hpp"
@@ -18,14 +18,14 @@ namespace {
 
 constexpr int rows_of_task = 16; ///< where rows are only copied or converted
 
-void schedule(blocked_attention &a, const Func &result, const operator_description &op, const target_info &target, const schedule_point &point) {
-  schedule_cpu_blocked(a, result, op, target, point);
+void schedule(blocked_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
+  schedule_cpu_blocked(a, result, of_rows, op, target, point);
 }
-void schedule(decode_attention &a, const Func &result, const operator_description &op, const target_info &target, const schedule_point &point) {
-  schedule_cpu_decode(a, result, op, target, point);
+void schedule(decode_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
+  schedule_cpu_decode(a, result, of_rows, op, target, point);
 }
 
-/// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp and weights where they are returned.
+/// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp, weights and scores where they are returned.
 template <class Attention> class cpu_operator {
 public:
   cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how, const decltype(Attention::cut) &cut)
@@ -33,10 +33,10 @@ public:
         attention(op, args, source, cut) {
     attend();
     if (op.n.output_dim > 0) project_out();
-    if (op.n.returns_lse) return_lse();
-    if (op.n.returns_weights) return_weights();
+    if (op.n.returns_lse) outputs.push_back(lse);
+    if (op.n.returns_weights || returns_scores(op.n)) return_scores();
     for (Func &f : outputs)
-      for (int i = 0; i < f.dimensions(); ++i) f.output_buffer().dim(i).set_min(0);
+      for (int i = 0; i < f.dimensions(); ++i) f.output_buffers().front().dim(i).set_min(0); // the others of a Tuple have the same
   }
 
   Module compile(const std::string &name) { return Pipeline(outputs).compile_to_module(args.in_order(), name, halide_target(target)); }
@@ -49,12 +49,10 @@ private:
   std::map<std::string, Func> converted; ///< inputs of projections as f32, by name; filled while `source` is made
   attention_source source;
   Attention attention;
-  Func attended{"attended"}; ///< (d, q, h, b), as stored; with what else is wanted of each row beside it
+  Func attended{"attended"}; ///< (d, q, h, b), as stored
+  Func lse{"lse_tensor"}, row_state{"row_state"}; ///< (q, h, b), where they are wanted; row_state: maximum and total
   Func gathered{"attended_rows"}; ///< (feature of all heads, row, b)
   std::vector<Func> outputs;
-
-  bool has_more_outputs() const { return op.n.returns_lse || op.n.returns_weights; }
-  bool attends_into_output() const { return op.n.output_dim == 0 && !has_more_outputs(); }
 
   /// A projection's input: stored elements of (feature, row, batch).
   using stored_rows = std::function<Expr(Expr, Expr, Expr)>;
@@ -135,31 +133,35 @@ private:
 
   void attend() {
     auto &a = attention;
-    const Expr value = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
-    std::vector<Expr> of_row{value};
-    if (op.n.returns_lse) of_row.push_back(a.lse(a.q, a.h, a.b));
-    if (op.n.returns_weights) of_row.insert(of_row.end(), {a.row_maximum(a.q, a.h, a.b), a.row_total(a.q, a.h, a.b)});
-    if (has_more_outputs()) attended(a.d, a.q, a.h, a.b) = Tuple(of_row);
-    else attended(a.d, a.q, a.h, a.b) = value;
-    if (!attends_into_output()) attended.compute_root();
-    schedule(a, attended, op, target, point);
-    if (op.n.output_dim > 0) return;
-    Func output = attended;
-    if (has_more_outputs()) {
-      output = Func("output_tensor");
-      output(a.d, a.q, a.h, a.b) = attended(a.d, a.q, a.h, a.b)[0];
-      output.parallel(a.h);
+    attended(a.d, a.q, a.h, a.b) = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
+    std::vector<Func> of_rows;
+    if (op.n.returns_lse) {
+      lse(a.q, a.h, a.b) = a.lse(a.q, a.h, a.b);
+      of_rows.push_back(lse);
     }
-    output.output_buffer().dim(0).set_extent(op.n.value_dim);
-    outputs.push_back(output);
+    if (op.n.returns_weights && op.n.weights == weighting::softmax) {
+      row_state(a.q, a.h, a.b) = Tuple(a.row_maximum(a.q, a.h, a.b), a.row_total(a.q, a.h, a.b));
+      of_rows.push_back(row_state.compute_root());
+    }
+    if (op.n.output_dim > 0) attended.compute_root();
+    for (const Func &f : of_rows) bind_rows(f);
+    if (!of_rows.empty()) bind_rows(attended);
+    schedule(a, attended, of_rows, op, target, point);
+    if (op.n.output_dim > 0) return;
+    attended.output_buffer().dim(0).set_extent(op.n.value_dim);
+    outputs.push_back(attended);
   }
 
-  Expr attended_value(Expr d, Expr q, Expr h, Expr b) { return has_more_outputs() ? Expr(attended(d, q, h, b)[0]) : Expr(attended(d, q, h, b)); }
+  /// One text for the extents of all Funcs that share a loop: what Halide can tell to be equal needs no loops of its own at the ends.
+  void bind_rows(Func f) {
+    const auto &a = attention;
+    f.bound(a.q, 0, args.query_count).bound(a.h, 0, op.n.heads).bound(a.b, 0, args.batch_count);
+  }
 
   void project_out() {
     projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, panels_of(op, target), op.n.element, args.output_matrix);
     const stored_rows rows = [&](const Expr &feature, const Expr &r, const Expr &batch) {
-      return attended_value(feature % op.n.value_dim, clamp(r, 0, args.query_count - 1), feature / op.n.value_dim, batch);
+      return attended(feature % op.n.value_dim, clamp(r, 0, args.query_count - 1), feature / op.n.value_dim, batch);
     };
     gathered(p.n, p.r, p.b) = rows(p.n, p.r, p.b); // heads side by side in each row
     Var head("head"), feature_in_head("feature_in_head"), ro("ro"), ri("ri");
@@ -171,18 +173,8 @@ private:
     outputs.push_back(p.result);
   }
 
-  /// What stands beside the attended values: log-sum-exp, maximum, sum, as far as they are wanted.
-  Func stored(const char *name, int element) {
-    auto &a = attention;
-    Func f(name);
-    f(a.q, a.h, a.b) = attended(0, a.q, a.h, a.b)[element];
-    return f;
-  }
-  void return_lse() { outputs.push_back(stored("lse_tensor", 1)); }
-
-  void return_weights() {
-    const int first = op.n.returns_lse ? 2 : 1;
-    attention_weights w(op, args, source, stored("row_maxima", first), stored("row_totals", first + 1));
+  void return_scores() {
+    score_tensors w(op, args, source, row_state);
     w.result.parallel(w.q).vectorize(w.k, f32_lanes(target), TailStrategy::GuardWithIf);
     w.dot.compute_at(w.result, w.q).vectorize(w.k, f32_lanes(target));
     w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, f32_lanes(target));
@@ -199,6 +191,7 @@ std::string cpu_family::why_not(const operator_description &op, const target_inf
   if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
     return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
   if (decodes()) return cpu_decode_why_not(op, bucket);
+  if (family == "running" && op.n.weights == weighting::sigmoid) return "running merges chunks by their maxima, which sigmoid does not have";
   if (family == "row_tile" && !is_short(bucket))
     return std::string("row_tile keeps the scores of a tile against all keys at once, and is for calls with at most ").append(std::to_string(short_keys)).append(" keys");
   return "";

@@ -225,6 +225,9 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   if (input_of(op.inputs, tensor_role::prefix_lengths) >= 0 || input_of(op.inputs, tensor_role::query_offsets) >= 0) return "prefixes and documents by offsets are not available" + on;
   if (n.returns_weights) return "attention weights are not returned" + on + ": the kernel never holds a whole row of them";
   if (n.rope.dims > 0) return "queries and keys are not rotated" + on + ": rotate them before the call";
+  if (returns_scores(n)) return "scores are not returned" + on + ": the kernel never holds a whole row of them";
+  if (n.weights == weighting::sigmoid) return "sigmoid is not available" + on + ": use softmax";
+  if (n.sinks) return "attention sinks are not available" + on;
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};

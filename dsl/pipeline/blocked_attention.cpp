@@ -85,7 +85,8 @@ void blocked_attention::add_score_pass(const std::string &name, bool is_masked, 
   Expr score = base2_score(op, args, cut.bf16_pairs ? dot * query_factor(op, args) : dot, at); // pairs hold queries as they are stored
   if (is_masked) score = masked(score, allowed(op, args, at));
   const Expr maximum_row = chunk_keys; // the row of `rows` that holds the running maximum
-  rows(q, s, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, s, maximum_row, c, t, h, b), score));
+  if (normalises()) rows(q, s, scatter(key, maximum_row), c, t, h, b) = gather(score, max(rows(q, s, maximum_row, c, t, h, b), score));
+  else rows(q, s, key, c, t, h, b) = score;
   pass.update = rows.num_update_definitions() - 1;
   score_passes.push_back(pass);
 }
@@ -99,10 +100,8 @@ void blocked_attention::define_rows() {
   if (has_tile_map)
     tile_map(block, s, c, t, h, b) = classify(t * (cut.query_tile / cut.strip) + s, c * (chunk_keys / cut.key_block) + block, h, b);
 
-  const Expr maximum_row = chunk_keys;
   rows(q, s, k, c, t, h, b) = undef<float>();
-  rows(q, s, maximum_row, c, t, h, b) = no_score;
-  first_row_update = 0;
+  if (normalises()) rows(q, s, chunk_keys, c, t, h, b) = no_score;
   if (!has_tile_map && begins_late(op)) add_score_pass("window", true, first, first_full, partial_tile);
   add_score_pass("full", false, first_full, last_full, full_tile);
   add_score_pass("masked", true, last_full, last, partial_tile);
@@ -125,18 +124,26 @@ RDom blocked_attention::used_blocks(const char *name, int parts) {
 }
 
 Expr blocked_attention::weight_of(const Expr &key) {
+  if (!normalises()) {
+    const Expr weight = sigmoid_by(exp2_nonpositive, rows(q, s, key, c, t, h, b));
+    return cut.bf16_pairs ? weight * mean_cut : weight;
+  }
   const Expr below_maximum = rows(q, s, key, c, t, h, b) - rows(q, s, chunk_keys, c, t, h, b);
   return cut.bf16_pairs ? exp2_nonpositive_before_cut(below_maximum) : exp2_nonpositive(below_maximum);
 }
 
 void blocked_attention::define_weights() {
   const Expr total_row = chunk_keys + 1;
-  rows(q, s, total_row, c, t, h, b) = 0.0f;
-  sum_row_update = rows.num_update_definitions() - 1;
+  if (normalises()) {
+    rows(q, s, total_row, c, t, h, b) = 0.0f;
+    sum_row_update = rows.num_update_definitions() - 1;
+  }
   weight_keys = used_blocks("weight_keys", cut.dot_keys);
   const Expr key = weight_keys.z * cut.key_block + weight_keys.y * cut.dot_keys + weight_keys.x;
   const Expr weight = weight_of(key);
-  rows(q, s, scatter(key, total_row), c, t, h, b) = gather(weight_of_stored(op, args, weight, c * chunk_keys + key, h / (op.n.heads / op.n.kv_heads), b), rows(q, s, total_row, c, t, h, b) + weight);
+  const Expr stored = weight_of_stored(op, args, weight, c * chunk_keys + key, h / (op.n.heads / op.n.kv_heads), b);
+  if (normalises()) rows(q, s, scatter(key, total_row), c, t, h, b) = gather(stored, rows(q, s, total_row, c, t, h, b) + weight);
+  else rows(q, s, key, c, t, h, b) = stored;
   weight_update = rows.num_update_definitions() - 1;
 }
 
@@ -182,6 +189,7 @@ void blocked_attention::define_sum() {
     if (!cut.bf16_pairs && !stages_rows()) pass("last_sum_keys", max(first, last_whole), last, value_rows);
   }
   sum(d, q, c, t, h, b) = group_sum(d, q % cut.row_group, q / cut.row_group, c, t, h, b);
+  if (!normalises()) return;
   chunk_maximum(q, c, t, h, b) = rows(q % cut.strip, q / cut.strip, chunk_keys, c, t, h, b);
   if (!cut.bf16_pairs) chunk_total(q, c, t, h, b) = rows(q % cut.strip, q / cut.strip, chunk_keys + 1, c, t, h, b);
 }
@@ -199,22 +207,31 @@ void blocked_attention::define_merge() {
     r.where(r < chunks.last);
     return r;
   };
+  merged_chunks = chunk_domain("merged_chunks");
+  const Expr merged_chunk = chunks.used(merged_chunks);
+  merged(d, q, t, h, b) = 0.0f;
+  if (!normalises()) {
+    merged(d, q, t, h, b) += sum(d, q, merged_chunk, t, h, b);
+    return;
+  }
   maximum_chunks = chunk_domain("maximum_chunks");
   total_chunks = chunk_domain("total_chunks");
-  merged_chunks = chunk_domain("merged_chunks");
-
-  maximum(q, t, h, b) = no_score;
+  const Expr sink = sink_score(op, args, h);
+  maximum(q, t, h, b) = sink;
   maximum(q, t, h, b) = max(maximum(q, t, h, b), chunk_maximum(q, chunks.used(maximum_chunks), t, h, b));
   chunk_weight(q, c, t, h, b) = exp2_nonpositive(chunk_maximum(q, c, t, h, b) - maximum(q, t, h, b));
-  const Expr total_chunk = chunks.used(total_chunks), merged_chunk = chunks.used(merged_chunks);
-  total(q, t, h, b) = 0.0f;
+  const Expr total_chunk = chunks.used(total_chunks);
+  total(q, t, h, b) = op.n.sinks ? exp2_nonpositive(sink - maximum(q, t, h, b)) : Expr(0.0f);
   total(q, t, h, b) += chunk_weight(q, total_chunk, t, h, b) * chunk_total(q, total_chunk, t, h, b);
-  merged(d, q, t, h, b) = 0.0f;
   merged(d, q, t, h, b) += chunk_weight(q, merged_chunk, t, h, b) * sum(d, q, merged_chunk, t, h, b);
 }
 
 void blocked_attention::define_outputs() {
   const Expr row = q % cut.query_tile, tile = q / cut.query_tile;
+  if (!normalises()) {
+    output(d, q, h, b) = merged(d, row, tile, h, b);
+    return;
+  }
   const Expr of_row = maximum(row, tile, h, b), sum_of_row = total(row, tile, h, b);
   inverse_total(q, t, h, b) = inverse_or_zero(maximum(q, t, h, b), total(q, t, h, b));
   const Expr inverse = inverse_total(row, tile, h, b);

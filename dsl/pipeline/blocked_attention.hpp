@@ -8,6 +8,8 @@
 //               chunk by chunk as they come, so that only one chunk's sum is kept (blocked_running.cpp)
 //   output      merged / total, and exactly 0 for empty rows
 //
+// Under sigmoid there are no maxima and totals: weights stand by themselves, and merged is the output.
+//
 // Where both products run over pairs of bf16 (`bf16_pairs`), the query tile, the weights and the values are stored as pairs of
 // features or keys, and the weights get a buffer of their own (blocked_pairs.cpp).
 //
@@ -57,7 +59,7 @@ struct blocked_attention {
   };
   std::vector<score_pass> score_passes;
   Halide::RDom weight_keys;
-  int first_row_update = 0, sum_row_update = 0, weight_update = 0;
+  int sum_row_update = 0, weight_update = 0;
   /// `sum` of one row group, and its loops over ([half of a pair,] key or pair of `value_unroll`, group of keys[, block]).
   Halide::Func group_sum{"group_sum"};
   std::vector<Halide::RDom> sum_keys;
@@ -75,6 +77,9 @@ struct blocked_attention {
   bool has_tile_map = false;
   Halide::Expr chunk_keys;       ///< keys per chunk
 
+  /// Whether weights are divided by their row's total: there are maxima and totals, and chunks are merged by them. Under sigmoid there
+  /// are none, and chunks add up.
+  bool normalises() const { return op.n.weights == weighting::softmax; }
   /// Whether key_rows and value_rows are f32 copies of a chunk, made once per tile, rather than read in place.
   bool stages_rows() const { return (cache_element(op.n) != element_type::f32 || is_paged(op.n)) && !cut.bf16_pairs; }
   /// Whether keys are copied: to f32, or as pairs out of their pages.

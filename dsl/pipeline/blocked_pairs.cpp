@@ -15,6 +15,7 @@ void blocked_attention::define_weight_pairs() {
   const Expr pair = weight_keys.z * (cut.key_block / 2) + weight_keys.y * tile_pairs + weight_keys.x;
   weights(e, q, s, pair, c, t, h, b) = half_of(weight_pair(q, s, pair, c, t, h, b), e);
 
+  if (!normalises()) return;
   // Totals by the same instruction, one chain of additions for each pair of a register tile.
   ones(e) = cast<std::uint16_t>(0x3f80);
   total_keys = used_blocks("total_keys", 2);

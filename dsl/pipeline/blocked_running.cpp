@@ -1,6 +1,7 @@
 // Chunks merged as they come: the sums so far are scaled down when a chunk raises the maximum, so that no more than one chunk's
 // sum is kept, however many keys there are.
 #include "dsl/pipeline/blocked_attention.hpp"
+#include "dsl/pipeline/scores.hpp"
 #include "dsl/pipeline/softmax.hpp"
 
 namespace attune {
@@ -16,7 +17,8 @@ void blocked_attention::define_running() {
   running_chunks.where(running_chunks.y >= chunks.first);
   running_chunks.where(running_chunks.y < chunks.last);
 
-  running(lane, column, q, t, h, b) = select(column == largest, no_score, 0.0f);
+  const Expr sink = sink_score(op, args, h), total_of_sink = op.n.sinks ? keep_nan(sink, 1.0f) : Expr(0.0f);
+  running(lane, column, q, t, h, b) = select(column == largest, sink, column == sum_of_weights, total_of_sink, 0.0f);
   const Expr at = running_chunks.x, chunk = running_chunks.y;
   const auto kept = [&](const Expr &which) { return running(lane, which, q, t, h, b); };
   const Expr maximum_of_chunk = chunk_maximum(q, chunk, t, h, b), raised = max(kept(largest), maximum_of_chunk);

@@ -5,7 +5,7 @@ namespace attune {
 using namespace Halide;
 
 call_arguments::call_arguments(const operator_description &op)
-    : scale("scale"), softcap("softcap"), window("window"), window_right("window_right"), declared(op.inputs), cache(op.n.cache) {
+    : scale("scale"), softcap("softcap"), sigmoid_bias("sigmoid_bias"), window("window"), window_right("window_right"), declared(op.inputs), cache(op.n.cache) {
   const element_type e = op.n.element;
   switch (op.n.source) {
     case source_kind::operands:
@@ -17,12 +17,14 @@ call_arguments::call_arguments(const operator_description &op)
       value.dim(0).set_bounds(0, op.n.value_dim);
       query_count = query.dim(1).extent();
       key_count = key.dim(1).extent();
+      batch_count = query.dim(3).extent();
       break;
     case source_kind::cross_projection:
     case source_kind::projection:
       hidden = add(e, 3, "hidden");
       hidden.dim(0).set_bounds(0, op.n.model_dim);
       query_count = hidden.dim(1).extent();
+      batch_count = hidden.dim(2).extent();
       key_count = query_count;
       if (op.n.source == source_kind::cross_projection) {
         context = add(e, 3, "context");
@@ -57,6 +59,7 @@ call_arguments::call_arguments(const operator_description &op)
   if (op.n.softcap.kind == setting::at_call) arguments.push_back(softcap);
   if (op.n.window.kind == setting::at_call) arguments.push_back(window);
   if (op.n.window_right.kind == setting::at_call) arguments.push_back(window_right);
+  if (op.n.sigmoid_bias.kind == setting::at_call) arguments.push_back(sigmoid_bias);
   packed = packed_rows(op, *this);
 }
 

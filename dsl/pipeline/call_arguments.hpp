@@ -36,10 +36,10 @@ struct call_arguments {
   Halide::ImageParam position_offsets;    ///< i32 [batch]
   Halide::ImageParam cos_table, sin_table; ///< f32 [rotary_pair, position, batch]
   Halide::ImageParam key_lengths;         ///< i32 [batch]
-  Halide::Param<float> scale, softcap;
+  Halide::Param<float> scale, softcap, sigmoid_bias;
   Halide::Param<int> window, window_right;
 
-  Halide::Expr query_count, key_count;
+  Halide::Expr query_count, key_count, batch_count;
   packed_rows packed; ///< defined where documents are packed by offsets
 
   /// An element of input number `input` as it is stored; indices outermost first, within its extents.

@@ -111,9 +111,10 @@ std::string canonical_text(const operator_description &d) {
   write_rope(out, n.rope);
   write_scores(out, d, at);
   write_mask(out, d, at);
-  out << "softmax empty_rows=" << name_of(n.empty_rows) << '\n';
+  out << name_of(n.weights) << (n.sigmoid_bias.kind == setting::off ? "" : " bias=" + text_of(n.sigmoid_bias)) << " empty_rows=" << name_of(n.empty_rows) << (n.sinks ? " sinks=yes" : "") << '\n';
   out << "weighted_sum masked_values=" << name_of(n.masked_values) << " lse=" << (n.returns_lse ? "yes" : "no")
-      << " weights=" << (n.returns_weights ? "yes" : "no") << '\n';
+      << " weights=" << (n.returns_weights ? "yes" : "no") << (n.returns_scaled_scores ? " scaled_scores=yes" : "")
+      << (n.returns_capped_scores ? " capped_scores=yes" : "") << (n.returns_masked_scores ? " masked_scores=yes" : "") << '\n';
   if (n.output_dim > 0) out << "project_out model_dim=" << n.output_dim << " bias=" << (n.output_bias ? "yes" : "no") << '\n';
   return out.str();
 }

@@ -80,6 +80,13 @@ void decode_attention::define_scores() {
 }
 
 void decode_attention::define_weights() {
+  weight_keys = used_keys("weight_keys");
+  const element_type stored = cut.bf16_pairs ? element_type::bf16 : element_type::f32;
+  weights(u, k, g, n, c, h, b) = undef(stored_type(stored));
+  if (!normalises()) {
+    weights(u, weight_keys, g, n, c, h, b) = store_as(sigmoid_by(exp2_nonpositive_fast_math, scores(u, weight_keys, g, n, c, h, b)), stored);
+    return;
+  }
   lane_maximum(u, g, n, c, h, b) = no_score;
   maximum_keys = used_keys("maximum_keys");
   lane_maximum(u, g, n, c, h, b) = max(lane_maximum(u, g, n, c, h, b), scores(u, maximum_keys, g, n, c, h, b));
@@ -87,11 +94,7 @@ void decode_attention::define_weights() {
   chunk_maximum(g, n, c, h, b) = no_score;
   chunk_maximum(g, n, c, h, b) = max(chunk_maximum(g, n, c, h, b), lane_maximum(maximum_lanes, g, n, c, h, b));
 
-  weight_keys = used_keys("weight_keys");
-  const Expr weight = exp2_nonpositive_fast_math(scores(u, weight_keys, g, n, c, h, b) - chunk_maximum(g, n, c, h, b));
-  const element_type stored = cut.bf16_pairs ? element_type::bf16 : element_type::f32;
-  weights(u, k, g, n, c, h, b) = undef(stored_type(stored));
-  weights(u, weight_keys, g, n, c, h, b) = store_as(weight, stored);
+  weights(u, weight_keys, g, n, c, h, b) = store_as(exp2_nonpositive_fast_math(scores(u, weight_keys, g, n, c, h, b) - chunk_maximum(g, n, c, h, b)), stored);
   lane_total(u, g, n, c, h, b) = 0.0f;
   total_keys = used_keys("total_keys");
   lane_total(u, g, n, c, h, b) += load_f32(weights(u, total_keys, g, n, c, h, b), stored); // of what the weighted sum reads
@@ -122,22 +125,29 @@ void decode_attention::define_sum() {
                                       (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
   }
   const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);
-  partial(x, g, n, c, h, b) = select(place < 0, group_sum(feature / cut.halves, feature % cut.halves, g, n, c, h, b), place == 0, chunk_maximum(g, n, c, h, b),
-                                     chunk_total(g, n, c, h, b));
+  const Expr sum_of_chunk = group_sum(feature / cut.halves, feature % cut.halves, g, n, c, h, b);
+  if (normalises()) partial(x, g, n, c, h, b) = select(place < 0, sum_of_chunk, place == 0, chunk_maximum(g, n, c, h, b), chunk_total(g, n, c, h, b));
+  else partial(x, g, n, c, h, b) = sum_of_chunk;
 }
 
 void decode_attention::define_merge() {
   const int at_maximum = op.n.value_dim, at_total = op.n.value_dim + 1;
   for (RDom *r : {&maximum_chunks, &total_chunks, &merged_chunks}) *r = RDom(0, chunks, "merged_chunks");
-  maximum(g, n, h, b) = no_score;
+  const Expr in_group = h % group, key_head = h / group;
+  merged(d, g, n, h, b) = 0.0f;
+  if (!normalises()) {
+    merged(d, g, n, h, b) += partial(d, g, n, merged_chunks, h, b);
+    output(d, q, h, b) = merged(d, in_group, q, key_head, b);
+    return;
+  }
+  const Expr sink = sink_score(op, args, h * group + g);
+  maximum(g, n, h, b) = sink;
   maximum(g, n, h, b) = max(maximum(g, n, h, b), partial(at_maximum, g, n, maximum_chunks, h, b));
   chunk_weight(c, g, n, h, b) = exp2_nonpositive_fast_math(partial(at_maximum, g, n, c, h, b) - maximum(g, n, h, b));
-  total(g, n, h, b) = 0.0f;
+  total(g, n, h, b) = op.n.sinks ? exp2_nonpositive_fast_math(sink - maximum(g, n, h, b)) : Expr(0.0f);
   total(g, n, h, b) += chunk_weight(total_chunks, g, n, h, b) * partial(at_total, g, n, total_chunks, h, b);
-  merged(d, g, n, h, b) = 0.0f;
   merged(d, g, n, h, b) += chunk_weight(merged_chunks, g, n, h, b) * partial(d, g, n, merged_chunks, h, b);
 
-  const Expr in_group = h % group, key_head = h / group;
   const Expr of_row = maximum(in_group, q, key_head, b), sum_of_row = total(in_group, q, key_head, b);
   output(d, q, h, b) = select(is_empty_row(of_row, sum_of_row), 0.0f, merged(d, in_group, q, key_head, b) / sum_of_row);
   lse(q, h, b) = log_sum_exp(of_row, sum_of_row);

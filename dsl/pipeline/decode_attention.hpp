@@ -49,7 +49,9 @@ struct decode_attention {
   int group;                                                       ///< query heads for each key head
   Halide::Expr chunks;
   Halide::Func page() const { return args.page; }                  ///< of a paged cache
-  int partial_extent() const { return op.n.value_dim + std::max(2, cut.value_lanes * cut.halves); } ///< of x
+  /// Whether there are maxima and totals; under sigmoid chunks add up.
+  bool normalises() const { return op.n.weights == weighting::softmax; }
+  int partial_extent() const { return op.n.value_dim + (normalises() ? std::max(2, cut.value_lanes * cut.halves) : 0); } ///< of x
 
 private:
   const operator_description &op;

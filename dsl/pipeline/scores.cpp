@@ -7,7 +7,7 @@ namespace attune {
 using namespace Halide;
 
 namespace {
-constexpr float log2_e = 1.44269504088896341f;
+constexpr float log2_e = 1.44269504088896341f, ln_of_2 = 0.693147180559945309f;
 
 bool has_additive_mask(const operator_description &op) {
   for (const input_declaration &i : op.inputs)
@@ -34,13 +34,15 @@ bool changes_scores(const operator_description &op) {
   return op.n.softcap.kind != setting::off || !op.score_functions.empty() || has_additive_mask(op);
 }
 
-/// An additive mask, at least lowest_additive_mask; NaN stays NaN. By bits, where more negative is larger: fast-math would let
-/// a maximum drop the NaN.
-Expr saturated(const Expr &mask) {
-  const Expr bits = reinterpret<std::uint32_t>(mask);
-  const Expr lowest = reinterpret<std::uint32_t>(Expr(lowest_additive_mask));
-  return select(bits > lowest && bits <= Internal::make_const(UInt(32), 0xff800000), lowest_additive_mask, mask);
+/// Whether a tensor's value lies below lowest_additive_mask, -inf included. By bits, where more negative is larger: a NaN does not,
+/// and fast-math would let a maximum drop it.
+Expr is_below_lowest(const Expr &value) {
+  const Expr bits = reinterpret<std::uint32_t>(value);
+  return bits > reinterpret<std::uint32_t>(Expr(lowest_additive_mask)) && bits <= detail::u32(0xff800000);
 }
+
+/// An additive mask, at least lowest_additive_mask; NaN stays NaN.
+Expr saturated(const Expr &mask) { return select(is_below_lowest(mask), lowest_additive_mask, mask); }
 } // namespace
 
 Expr query_factor(const operator_description &op, const call_arguments &args) {
@@ -66,19 +68,36 @@ Expr weight_of_stored(const operator_description &op, const call_arguments &args
   return weight * (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(scale, weight) : scale);
 }
 
-Expr base2_score(const operator_description &op, const call_arguments &args, Expr dot, const position_expr &at) {
-  if (!changes_scores(op)) return dot;
-  Expr score = dot;
+score_steps steps_of_score(const operator_description &op, const call_arguments &args, const Expr &dot, const position_expr &at) {
+  score_steps steps;
+  steps.scaled = changes_scores(op) ? dot : dot * ln_of_2;
+  Expr score = steps.scaled;
   if (op.n.softcap.kind != setting::off) {
     const Expr cap = value_of(op.n.softcap, args.softcap);
-    score = cap * tanh_expr(score / cap);
+    score = cap * tanh_expr(score * (1.0f / cap)); // one division per call, not per score, where the cap is known only then
   }
+  steps.capped = score;
   const mask_reads reads = clamped_reads_of(op, args);
   const position_expr place = place_of(op, args, at, reads);
   for (const score_function &f : op.score_functions) score = f(score, place, reads.value);
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
     if (op.inputs[i].role == tensor_role::additive_mask) score += saturated(mask_tensor(op, args, static_cast<int>(i), at));
-  return selects_as_bits().mutate(score * log2_e);
+  steps.complete = score;
+  return steps;
+}
+
+Expr base2_score(const operator_description &op, const call_arguments &args, Expr dot, const position_expr &at) {
+  const Expr score = changes_scores(op) ? selects_as_bits().mutate(steps_of_score(op, args, dot, at).complete * log2_e) : dot;
+  return op.n.sigmoid_bias.kind == setting::off ? score : score + value_of(op.n.sigmoid_bias, args.sigmoid_bias) * log2_e;
+}
+
+Expr sink_score(const operator_description &op, const call_arguments &args, const Expr &head) {
+  for (std::size_t i = 0; i < op.inputs.size(); ++i)
+    if (op.inputs[i].role == tensor_role::sinks) {
+      const Expr sink = args.read(static_cast<int>(i), {head});
+      return select(is_below_lowest(sink), no_score, sink * log2_e);
+    }
+  return no_score;
 }
 
 } // namespace attune

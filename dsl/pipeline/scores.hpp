@@ -18,7 +18,17 @@ Halide::Expr weight_of_stored(const operator_description &, const call_arguments
 /// Additive masks below this count as this, except -inf, which masks: rows of huge negative scores stay rows of equal scores.
 inline constexpr float lowest_additive_mask = -6e29f;
 
-/// A dot product of scaled query and key as a base-2 score: softcap, the user's score functions in order, additive masks.
+/// A score on its way, in natural units: after the scale, after the softcap, and after score functions and additive masks.
+struct score_steps {
+  Halide::Expr scaled, capped, complete;
+};
+/// From a dot product of query * query_factor and key.
+score_steps steps_of_score(const operator_description &, const call_arguments &, const Halide::Expr &dot, const position_expr &);
+
+/// The same as a base-2 score: softcap, the user's score functions in order, additive masks; and sigmoid's bias.
 Halide::Expr base2_score(const operator_description &, const call_arguments &, Halide::Expr dot, const position_expr &);
+
+/// A head's sink as a base-2 score: what the maximum of its rows starts from. no_score (softmax.hpp) where there is none or it is -inf.
+Halide::Expr sink_score(const operator_description &, const call_arguments &, const Halide::Expr &head);
 
 } // namespace attune

@@ -155,13 +155,13 @@ struct evaluation {
   const reference_arguments &arguments;
   operands in;
   std::int64_t batches, queries, keys, group;
-  double scale, softcap, window, window_right;
+  double scale, softcap, window, window_right, sigmoid_bias;
   scalar_reader read;
 
   evaluation(const reference_operator &op_, const reference_arguments &a)
       : op(op_), arguments(a), in(operands_of(op_, a)), scale(number_of(op_.n.scale, a.scale)), softcap(number_of(op_.n.softcap, a.softcap)),
         window(number_of(op_.n.window, a.window)),
-        window_right(number_of(op_.n.window_right, a.window_right)) {
+        window_right(number_of(op_.n.window_right, a.window_right)), sigmoid_bias(number_of(op_.n.sigmoid_bias, a.sigmoid_bias)) {
     const numbers &n = op.n;
     const auto expect = [](const scalar_tensor &t, std::vector<std::int64_t> extents, const char *name) {
       if (t.extents != extents) throw std::invalid_argument(std::string("reference: wrong extents of ") + name);
@@ -238,19 +238,62 @@ struct evaluation {
     return std::all_of(op.mask_functions.begin(), op.mask_functions.end(), [&](const auto &f) { return f(at, read); });
   }
 
-  double score(const position_index &at) const {
+  /// A score on its way: after the scale, after the softcap, and as it becomes a weight where the masks allow it.
+  struct score_steps {
+    double scaled = 0, capped = 0, complete = 0;
+  };
+  score_steps score(const position_index &at) const {
     const std::int64_t dim = op.n.head_dim;
     const double *q = &in.query.values[((at.batch * op.n.heads + at.head) * queries + at.query) * dim];
     const double *k = &in.key.values[((at.batch * op.n.kv_heads + at.head / group) * keys + at.key) * dim];
-    double s = dot(q, k, dim) * scale;
+    score_steps steps;
+    double s = steps.scaled = dot(q, k, dim) * scale;
     if (op.n.softcap.kind != setting::off) s = softcap * std::tanh(s / softcap);
+    steps.capped = s;
     for (const auto &f : op.score_functions) s = f(s, at, read);
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
       if (op.inputs[i].role == tensor_role::additive_mask) s += std::max(mask_value(i, at), lowest_additive_mask);
-    return s;
+    steps.complete = s;
+    return steps;
   }
 
-  /// One row: softmax over the allowed keys, then the weighted sum of their values.
+  /// One row of the scores that are returned.
+  void return_scores(std::int64_t batch, std::int64_t head, std::int64_t query, reference_answer &answer) const {
+    const std::int64_t row_index = (batch * op.n.heads + head) * queries + query, length = op.n.key_lengths ? arguments.key_lengths[batch] : keys;
+    position_index at{batch, head, query, 0, head / group, place_of(query, batch).position, queries, keys};
+    for (at.key = 0; at.key < keys; ++at.key) {
+      const score_steps steps = at.key < length ? score(at) : score_steps{};
+      const auto put = [&](bool returned, scalar_tensor &scores, double s) {
+        if (!returned) return;
+        scores.values[row_index * keys + at.key] = s;
+        if (std::isfinite(s)) answer.largest_score = std::max(answer.largest_score, std::abs(s));
+      };
+      put(op.n.returns_scaled_scores, answer.scaled_scores, steps.scaled);
+      put(op.n.returns_capped_scores, answer.capped_scores, steps.capped);
+      put(op.n.returns_masked_scores, answer.masked_scores, allowed(at) ? steps.complete : -infinity);
+    }
+  }
+
+  /// The scores of one row become weights. Softmax: exp(score) by the sum of them, the sink's included. Returns log-sum-exp.
+  double softmax(std::vector<double> &scores, double sink) const {
+    const double largest = std::max(sink, *std::max_element(scores.begin(), scores.end()));
+    for (double &s : scores) s = std::exp(s - largest);
+    const double total = std::accumulate(scores.begin(), scores.end(), std::exp(sink - largest));
+    for (double &s : scores) s /= total;
+    return largest + std::log(total);
+  }
+  void sigmoid(std::vector<double> &scores) const {
+    for (double &s : scores) s = 1 / (1 + std::exp(-(s + sigmoid_bias)));
+  }
+
+  /// A head's sink, a score without a value: -inf where there is none.
+  double sink(std::int64_t head) const {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.inputs[i].role == tensor_role::sinks) return arguments.inputs[i]({head});
+    return -infinity;
+  }
+
+  /// One row: weights of the allowed keys, then the weighted sum of their values.
   void row(std::int64_t batch, std::int64_t head, std::int64_t query, scalar_tensor &attended, reference_answer &answer) const {
     std::vector<std::int64_t> attended_keys;
     std::vector<double> weights;
@@ -258,21 +301,20 @@ struct evaluation {
     for (at.key = 0; at.key < keys; ++at.key)
       if (allowed(at)) {
         attended_keys.push_back(at.key);
-        weights.push_back(score(at));
+        weights.push_back(score(at).complete);
       }
     const std::int64_t row_index = (batch * op.n.heads + head) * queries + query, dim = op.n.value_dim;
     if (attended_keys.empty()) {
       answer.has_empty_row = true;
-      answer.lse.values[row_index] = -infinity;
+      answer.lse.values[row_index] = sink(head);
       return;
     }
-    const double largest = *std::max_element(weights.begin(), weights.end());
-    for (double &w : weights) w = std::exp(w - largest);
-    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    answer.lse.values[row_index] = largest + std::log(total);
+    if (op.n.weights == weighting::sigmoid) sigmoid(weights);
+    else answer.lse.values[row_index] = softmax(weights, sink(head));
+    answer.largest_total = std::max(answer.largest_total, std::accumulate(weights.begin(), weights.end(), 0.0));
     double *to = &attended.values[row_index * dim];
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      const double w = weights[i] / total;
+      const double w = weights[i];
       if (op.n.returns_weights) answer.weights.values[row_index * keys + attended_keys[i]] = w;
       const double *v = &in.value.values[((batch * op.n.kv_heads + head / group) * keys + attended_keys[i]) * dim];
       for (std::int64_t d = 0; d < dim; ++d) to[d] += w * v[d];
@@ -328,13 +370,20 @@ reference_answer evaluate_reference(const reference_operator &op, const referenc
   const evaluation e(op, arguments);
   reference_answer answer;
   answer.lse = scalar_tensor({e.batches, op.n.heads, e.queries});
-  if (op.n.returns_weights) answer.weights = scalar_tensor({e.batches, op.n.heads, e.queries, e.keys});
+  const scalar_tensor no_scores(returns_scores(op.n) || op.n.returns_weights ? std::vector<std::int64_t>{e.batches, op.n.heads, e.queries, e.keys} : std::vector<std::int64_t>{});
+  if (op.n.returns_weights) answer.weights = no_scores;
+  if (op.n.returns_scaled_scores) answer.scaled_scores = no_scores;
+  if (op.n.returns_capped_scores) answer.capped_scores = no_scores;
+  if (op.n.returns_masked_scores) answer.masked_scores = no_scores;
   for (double v : e.in.value.values)
     if (std::isfinite(v)) answer.largest_value = std::max(answer.largest_value, std::abs(v));
   scalar_tensor attended({e.batches, op.n.heads, e.queries, op.n.value_dim});
   for (std::int64_t b = 0; b < e.batches; ++b)
     for (std::int64_t h = 0; h < op.n.heads; ++h)
-      for (std::int64_t q = 0; q < e.queries; ++q) e.row(b, h, q, attended, answer);
+      for (std::int64_t q = 0; q < e.queries; ++q) {
+        e.row(b, h, q, attended, answer);
+        if (returns_scores(op.n)) e.return_scores(b, h, q, answer);
+      }
   answer.output = op.n.output_dim > 0 ? project_out(op, arguments.output_projection, attended) : std::move(attended);
   return answer;
 }

@@ -3,6 +3,9 @@
 // project_out reads. The final output is left unrounded.
 //
 // Order of what happens to a score: scale, softcap, score functions, additive masks, masks.
+// Scores are returned after the scale, after the softcap, and after all masks (-inf where masked). Of keys past a batch's length,
+// which are never read, the first two are 0.
+//
 // An additive mask below -6e29 counts as -6e29 (-inf masks), so that rows of hugely negative masks still average equally.
 //
 // Diagonals. A query stands at position query + (keys - queries) under bottom_right alignment and without causal, and at
@@ -47,14 +50,17 @@ struct reference_arguments {
   std::vector<std::int64_t> position_offsets;                              ///< one per batch
   scalar_tensor cos_table, sin_table;                                      ///< [batch, position, pair]
   std::vector<std::int64_t> key_lengths;                                   ///< one per batch
-  double scale = 1, softcap = 0, window = 0, window_right = 0;                               ///< where the spec leaves them to the call
+  double scale = 1, softcap = 0, window = 0, window_right = 0, sigmoid_bias = 0;                               ///< where the spec leaves them to the call
 };
 
 struct reference_answer {
   scalar_tensor output;          ///< [batch, head, query, value_dim], or [batch, query, model_dim] after project_out
   scalar_tensor lse;             ///< [batch, head, query], natural log; -inf for an empty row
   scalar_tensor weights;         ///< [batch, head, query, key], only for specs that return them
-  double largest_value = 0;      ///< max |V| over the finite values: the unit of the error bounds
+  scalar_tensor scaled_scores, capped_scores, masked_scores; ///< the same, as far as they are returned
+  double largest_value = 0;      ///< max |V| over the finite values: with largest_total the unit of the error bounds
+  double largest_total = 1;      ///< the largest sum of a row's weights, at least 1: more only under sigmoid
+  double largest_score = 1;      ///< max(1, max |score|) over the finite scores that are returned
   bool has_empty_row = false;    ///< some query may attend to no key
 };
 

@@ -157,6 +157,15 @@ TEST_CASE("what a GPU can't carry is said in one sentence") {
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("attention weights are not returned on cuda_sm80"));
   CHECK_THROWS_AS(build_gpu_module(op, cuda, gpu_default(gpu_trial::attention(2, 2, 64, 64), cuda), "kernel"), std::invalid_argument);
   op = gpu_trial::attention(2, 2, 64, 64);
+  op.n.returns_capped_scores = true;
+  CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("scores are not returned on cuda_sm80"));
+  op = gpu_trial::attention(2, 2, 64, 64);
+  op.n.weights = weighting::sigmoid;
+  CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("sigmoid is not available on cuda_sm80"));
+  op = gpu_trial::attention(2, 2, 64, 64);
+  op.n.sinks = true;
+  CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("attention sinks are not available on cuda_sm80"));
+  op = gpu_trial::attention(2, 2, 64, 64);
   op.n.source = source_kind::projection;
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("projections are not available on cuda_sm80"));
   CHECK_THAT(gpu_why_not(gpu_trial::attention(2, 2, 1024, 1024), cuda), Catch::StartsWith("head_dim 1024 with value_dim 1024 does not fit on cuda_sm80: "));

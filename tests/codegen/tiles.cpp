@@ -67,7 +67,7 @@ tiles run(const operator_description &op, const schedule_point &point, int queri
   Halide::Func output("output_tensor");
   output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
   output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
-  schedule_cpu_blocked(attention, output, op, target, point);
+  schedule_cpu_blocked(attention, output, {}, op, target, point);
   for (blocked_attention::score_pass &pass : attention.score_passes) pass.dot.trace_loads();
   full_vectors.clear(), masked_vectors.clear();
   realize(output, args, op, queries, keys, lengths, inputs, note_score);
@@ -122,7 +122,7 @@ std::set<int> keys_that_decode_reads(const char *tensor, const operator_descript
   Halide::Func output("output_tensor");
   output(attention.d, attention.q, attention.h, attention.b) = attention.output(attention.d, attention.q, attention.h, attention.b);
   output.output_buffer().dim(0).set_bounds(0, op.n.value_dim);
-  schedule_cpu_decode(attention, output, op, target, point);
+  schedule_cpu_decode(attention, output, {}, op, target, point);
   args.key.trace_loads(), args.value.trace_loads();
   keys_read.clear();
   realize(output, args, op, queries, keys, {length}, inputs, note_key);

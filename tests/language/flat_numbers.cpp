@@ -39,6 +39,11 @@ struct cross_without_context_dim {
       project(cross_attention, model_dim<96>, heads<3>, head_dim<32>, element<f32>) | softmax() | weighted_sum();
 };
 
+struct sinking { static constexpr auto spec = attention(heads<4>, head_dim<16>, element<f32>, key_lengths, boolean<axis::key>, sinks, returns<masked_scores, lse, scaled_scores>); };
+struct sigmoidal {
+  static constexpr auto spec = operands(heads<4>, head_dim<16>, element<f32>) | sigmoid(sigmoid_bias<-7, 2>) | weighted_sum(returns<weights, capped_scores>);
+};
+
 template <class Spec> std::vector<input_declaration> inputs_of() {
   return language::declarations_of(typename std::remove_const_t<decltype(Spec::spec)>::inputs{});
 }
@@ -108,6 +113,23 @@ TEST_CASE("numbers can be left to the call") {
   CHECK((n.scale.kind == setting::at_call && n.softcap.kind == setting::at_call && n.window.kind == setting::at_call));
   CHECK(n.element == element_type::f16);
   CHECK(signature_of(n, nullptr, 0).number_count == 3);
+}
+
+TEST_CASE("sinks are an input behind the masks, scores are returned in one order") {
+  constexpr numbers n = sinking::spec;
+  CHECK((n.sinks && n.weights == weighting::softmax && n.returns_lse && n.returns_scaled_scores && !n.returns_capped_scores && n.returns_masked_scores));
+  const auto inputs = inputs_of<sinking>();
+  const signature s = signature_of(n, inputs.data(), static_cast<int>(inputs.size()));
+  REQUIRE(s.tensor_count == 10);
+  const char *names[] = {"query", "key", "value", "output", "lse", "scaled_scores", "masked_scores", "boolean_mask", "sinks", "key_lengths"};
+  for (int i = 0; i < s.tensor_count; ++i) CHECK(std::string(s.tensors[i].name) == names[i]);
+  CHECK((s.tensors[6].written && s.tensors[6].rank == 4 && s.tensors[8].rank == 1 && s.tensors[8].axes[0].extent == 4));
+}
+
+TEST_CASE("sigmoid in softmax's place") {
+  constexpr numbers n = sigmoidal::spec;
+  CHECK((n.weights == weighting::sigmoid && n.sigmoid_bias.kind == setting::fixed && n.sigmoid_bias.value == -3.5));
+  CHECK((n.returns_weights && n.returns_capped_scores && !n.returns_lse && !n.sinks));
 }
 
 TEST_CASE("projections") {

@@ -27,6 +27,12 @@ template <> struct artefact<::layer> {
       {false, element_type::f32, kv_scaling::off, 0}, // cache: own_element, element, scale, page_size
       {setting::off, 0}, // window_right
       0, 0, 0, // query_block, key_block, bias_buckets
+      {}, // rope
+      0, // sinusoidal_theta
+      false, // sinks
+      weighting::softmax, // weights
+      {setting::off, 0}, // sigmoid_bias
+      false, false, false, // returns_scaled_scores, returns_capped_scores, returns_masked_scores
   };
   static constexpr signature call{
       3, { // tensors: name, role, element, written, innermost_contiguous, rank, axes

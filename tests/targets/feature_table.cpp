@@ -44,6 +44,11 @@ struct no_empty_rows { static constexpr auto spec = attention(heads<4>, head_dim
 struct anything_masked { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, key_lengths, masked_values<anything>); };
 struct with_lse { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, returns<lse>); };
 struct with_weights { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, returns<weights>); };
+struct with_scores {
+  static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, returns<scaled_scores, capped_scores, masked_scores>);
+};
+struct with_sinks { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, sinks); };
+struct with_sigmoid { static constexpr auto spec = operands(heads<4>, head_dim<64>, element<f32>) | sigmoid(sigmoid_bias<runtime>) | weighted_sum(); };
 struct int8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<int8>, kv_scale<per_token>); };
 struct fp8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<e4m3>); };
 struct pages { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, paged<16>); };
@@ -87,6 +92,9 @@ const feature features[] = {
     {"NaN and infinity in masked values", describe<anything_masked>, {"correctness.semantics", "correctness.poison"}},
     {"`returns<lse>`", describe<with_lse>, {"correctness.reported_faults", "correctness.variant.plain"}},
     {"`returns<weights>`", describe<with_weights>, {"correctness.variant.with_weights", "correctness.variant.bf16_weights"}},
+    {"`returns<scaled_scores>`, `capped_scores`, `masked_scores`", describe<with_scores>, {"correctness.output.all_scores", "correctness.output.only_scaled_scores"}},
+    {"attention `sinks`", describe<with_sinks>, {"correctness.output.sinks_causal", "correctness.output.sinks_bf16", "correctness.outputs"}},
+    {"`sigmoid`, `sigmoid_bias`", describe<with_sigmoid>, {"correctness.output.sigmoid_causal", "correctness.output.sigmoid_bf16", "correctness.outputs"}},
     {"keys and values in int8", describe<int8_cache>, {"correctness.cache.int8_tokens", "correctness.cache.int8_heads"}},
     {"keys and values in fp8", describe<fp8_cache>, {"correctness.cache.e4m3_heads", "correctness.cache.e5m2_bare"}},
     {"keys and values in pages: `paged`", describe<pages>, {"correctness.cache.paged_f32", "correctness.cache.paged_bf16"}},

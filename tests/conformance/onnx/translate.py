@@ -11,6 +11,8 @@ from node_test import DataSet, NodeTest, NotExpressible
 ELEMENTS = {np.dtype(np.float32): "f32", np.dtype(np.float16): "f16", np.dtype(ml_dtypes.bfloat16): "bf16"}
 SOFTMAX_IN_F32 = (1, 10, 16)  # TensorProto's float, float16, bfloat16: f32 holds what each of them holds
 ATTRIBUTES = {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap", "softmax_precision"}
+# By qk_matmul_output_mode: what returns<...> names, and the tensor.
+SCORE_RESULTS = [("scaled_scores", "scaled_scores"), ("capped_scores", "capped_scores"), ("masked_scores", "masked_scores"), ("weights", "attention_weights")]
 MASK_AXES = ("axis::batch", "axis::head", "axis::query", "axis::key")
 
 
@@ -151,9 +153,7 @@ def results(case: NodeTest, data: DataSet, call: Call) -> str:
         call.results |= {"present_key": key, "present_value": value}
     if "qk_matmul_output" not in data.outputs:
         return ""
-    mode = case.attributes.get("qk_matmul_output_mode", 0)
-    if mode != 3:
-        raise NotExpressible(f"qk_matmul_output_mode {mode}: the language has no output of raw scores")
-    call.tensors["attention_weights"] = np.empty((batch, heads, queries, key.shape[2]), np.float32)
-    call.results["qk_matmul_output"] = call.tensors["attention_weights"]
-    return "returns<weights>"
+    result, tensor = SCORE_RESULTS[case.attributes.get("qk_matmul_output_mode", 0)]
+    call.tensors[tensor] = np.empty((batch, heads, queries, key.shape[2]), np.float32)
+    call.results["qk_matmul_output"] = call.tensors[tensor]
+    return f"returns<{result}>"
