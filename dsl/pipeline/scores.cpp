@@ -74,7 +74,7 @@ score_steps steps_of_score(const operator_description &op, const call_arguments 
   Expr score = steps.scaled;
   if (op.n.softcap.kind != setting::off) {
     const Expr cap = value_of(op.n.softcap, args.softcap);
-    score = cap * tanh_expr(score * (1.0f / cap)); // one division per call, not per score, where the cap is known only then
+    score = cap * softcap_tanh_expr(score * (1.0f / cap)); // one division per call, not per score, where the cap is known only then
   }
   steps.capped = score;
   const mask_reads reads = clamped_reads_of(op, args);

@@ -46,6 +46,23 @@ TEST_CASE("tanh is within 1.5 ulp everywhere, also next to zero") {
   CHECK(worst < 1.5);
 }
 
+TEST_CASE("tanh of softcap is within 4 ulp everywhere, and never beyond 1") {
+  std::vector<float> xs = everywhere(126);
+  for (const float x : {0.0f, infinity, -infinity}) xs.push_back(x);
+  const Buffer<float> ys = evaluate(attune::softcap_tanh_expr, xs);
+  double worst = 0;
+  bool inside = true;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const float y = ys(static_cast<int>(i));
+    inside = inside && std::abs(y) <= 1;
+    if (xs[i] != 0) worst = std::max(worst, ulps(y, std::tanh(double(xs[i]))));
+    else CHECK(y == 0);
+  }
+  CHECK(worst < 4);
+  CHECK(inside);
+  CHECK(std::isnan(evaluate(attune::softcap_tanh_expr, {not_a_number})(0)));
+}
+
 TEST_CASE("exp is within 6 ulp") {
   std::vector<float> xs;
   for (int i = -87000; i <= 88000; i += 7) xs.push_back(static_cast<float>(i) / 1000.0f);
