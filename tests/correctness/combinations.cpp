@@ -25,6 +25,7 @@ const feature features[] = {
     {"additive", [](const reference_operator &op) { return declares(op, tensor_role::additive_mask); }},
     {"softcap", [](const reference_operator &op) { return op.n.softcap.kind != setting::off; }},
     {"alibi", [](const reference_operator &op) { return !op.score_functions.empty(); }},
+    {"rope", [](const reference_operator &op) { return op.n.rope.dims > 0; }},
     {"gqa", [](const reference_operator &op) { return op.n.kv_heads < op.n.heads; }},
     {"value_dim", [](const reference_operator &op) { return op.n.value_dim != op.n.head_dim; }},
     {"paged", [](const reference_operator &op) { return is_paged(op.n); }},

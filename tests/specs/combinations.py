@@ -13,7 +13,9 @@ FEATURES = {
     "boolean": ("mask", "boolean<axis::batch, axis::query, axis::key>", None),
     "additive": ("mask", "additive<axis::head, axis::query, axis::key>", None),
     "softcap": ("scores", "softcap<3>", None),
-    "alibi": ("scores", "[](auto s, auto at) { return s - at(slope{}, at.head) / 64 * (at.query - at.key); }", None),
+    # Slopes that leave scores small at every length tested: f32 keeps few digits of a score of hundreds. (alibi<> itself: masking.hpp)
+    "alibi": ("scores", "[](auto s, auto at) { return s - at(slope{}, at.head) / 512 * (at.query - at.key); }", None),
+    "rope": ("rope", "theta<10000>", None),
     "gqa": ("operands", "kv_heads<2>", None),
     "value_dim": ("operands", "value_dim<24>", None),
     "paged": ("operands", "paged<16>", None),
@@ -21,6 +23,7 @@ FEATURES = {
 }
 AT_ONCE = 6  # features of one spec, with those that they need
 FOREIGN = {"alibi": ("operands", "input<slope>(f32, axis::head)")}  # what a feature brings to another stage
+TOGETHER = {("rope", "paged"): ("rope", "keys_rotated")}  # what two features need beside each other
 
 HEAD = """// Written by combinations.py: specs that combine features, so that every two features meet in at least one of them.
 #pragma once
@@ -31,7 +34,7 @@ using namespace attune;
 
 struct slope {};
 """
-STAGES = ("operands", "scores", "mask", "softmax", "weighted_sum")
+STAGES = ("operands", "rope", "scores", "mask", "softmax", "weighted_sum")
 
 
 def with_needs(features: set[str]) -> set[str]:
@@ -68,7 +71,11 @@ def text_of(features: set[str]) -> str:
         stages[FEATURES[f][0]].append(FEATURES[f][1])
         if f in FOREIGN:
             stages[FOREIGN[f][0]].append(FOREIGN[f][1])
-    chain = "\n                             | ".join(f"{stage}({', '.join(properties)})" for stage, properties in stages.items())
+    for both, (stage, added) in TOGETHER.items():
+        if features.issuperset(both):
+            stages[stage].append(added)
+    written = [f"{stage}({', '.join(properties)})" for stage, properties in stages.items() if properties or stage != "rope"]
+    chain = "\n                             | ".join(written)
     return f"struct {'_'.join(ordered)} {{\n  static constexpr auto spec = {chain};\n}};\n"
 
 
