@@ -1,5 +1,5 @@
 // A weighted sum without weights.
-// expect: weighted_sum\(\) needs weights: put softmax\(\) before it
+// expect: weighted_sum\(\) needs weights: put softmax\(\) or sigmoid\(\.\.\.\) before it
 #include "dsl/spec.hpp"
 using namespace attune;
 
