@@ -21,8 +21,7 @@ template <int N> inline constexpr bool is_count<property<key::context_dim, N>> =
 template <auto Q, auto K, auto... A> inline constexpr bool is_count<property<key::block_sparse, Q, K, A...>> = Q > 0 && K > 0;
 
 template <class P> inline constexpr bool is_storable = true;
-template <element_type E> inline constexpr bool is_storable<property<key::element, E>> =
-    E == element_type::f32 || E == element_type::f16 || E == element_type::bf16;
+template <element_type E> inline constexpr bool is_storable<property<key::element, E>> = is_float(E);
 
 /// How a cache may store keys and values.
 template <class P> inline constexpr bool is_cacheable = true;

@@ -52,6 +52,9 @@ constexpr std::size_t size_of(element_type e) {
 /// Whether functions read such an element as a whole number.
 constexpr bool is_whole(element_type e) { return e == element_type::boolean || e == element_type::i32; }
 
+/// Whether an element is one of the floats that tensors of any kind may be stored in.
+constexpr bool is_float(element_type e) { return e == element_type::f32 || e == element_type::f16 || e == element_type::bf16; }
+
 constexpr const char *name_of(element_type e) {
   constexpr const char *names[] = {"f32", "f16", "bf16", "bool", "i32", "int8", "e4m3", "e5m2"};
   return names[static_cast<int>(e)];

@@ -18,11 +18,6 @@ template <class F> void with_element(element_type e, F f) {
     case element_type::boolean: case element_type::i32: return;
   }
 }
-template <class F> void with_float(element_type e, F f) {
-  if (e == element_type::f32) f(float());
-  else if (e == element_type::f16) f(f16_t());
-  else f(bf16_t());
-}
 
 template <class T> T stored_as(float x) { return static_cast<T>(x); }
 template <> std::int8_t stored_as<std::int8_t>(float x) { return std::isnan(x) ? 0 : static_cast<std::int8_t>(std::clamp(std::nearbyint(x), -127.0f, 127.0f)); }
@@ -84,8 +79,7 @@ private:
     info_.call.tensors[info_.call.tensor_count++] = shape;
   }
   void add_new(const char *name, tensor_role role, axis_name dim, const tensor_ref &r) {
-    const bool is_float = r.element == element_type::f32 || r.element == element_type::f16 || r.element == element_type::bf16;
-    add({name, role, is_float ? r.element : element_type::f32, false, true, 4, {{axis_name::batch}, {axis_name::kv_head}, {axis_name::query}, {dim}}}, r, false);
+    add({name, role, is_float(r.element) ? r.element : element_type::f32, false, true, 4, {{axis_name::batch}, {axis_name::kv_head}, {axis_name::query}, {dim}}}, r, false);
   }
 
   /// The signature of this append: what the cache's own tensors say it is.

@@ -99,6 +99,13 @@ struct f8_e5m2_t {
   explicit operator float() const { return detail::f16_value(static_cast<std::uint16_t>(bits << 8)); }
 };
 
+/// Calls f with a value of the type that stores an is_float element.
+template <class F> void with_float(element_type e, F f) {
+  if (e == element_type::f16) f(f16_t());
+  else if (e == element_type::bf16) f(bf16_t());
+  else f(float());
+}
+
 /// element_of<T>::known says whether T stores an element; ::value says which.
 template <class T> struct element_of { static constexpr bool known = false; static constexpr element_type value = element_type::f32; };
 namespace detail {

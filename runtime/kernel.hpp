@@ -196,8 +196,7 @@ template <class Spec, projection P, bool Bias> class weight {
     static constexpr mistake find() {
       constexpr argument_facts f = facts_of<Spec, View>::get();
       tensor_shape s = weight_shape(artefact<Spec>::n, P, Bias);
-      const bool floating = f.element == element_type::f32 || f.element == element_type::f16 || f.element == element_type::bf16;
-      if (floating) s.element = f.element; // any of the three will do
+      if (is_float(f.element)) s.element = f.element; // any of the three will do
       return mistake_in_tensor(s, f);
     }
     static constexpr mistake m = find();

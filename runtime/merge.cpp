@@ -19,8 +19,7 @@ bool is_same_view(const tensor_ref &a, const tensor_ref &b) {
 }
 
 tensor_shape shape_of_output(const char *name, element_type element, bool written) {
-  const bool floating = element == element_type::f32 || element == element_type::f16 || element == element_type::bf16;
-  return {name, tensor_role::output, floating ? element : element_type::f32, written, false, 4,
+  return {name, tensor_role::output, is_float(element) ? element : element_type::f32, written, false, 4,
           {{axis_name::batch}, {axis_name::head}, {axis_name::query}, {axis_name::value_dim}}};
 }
 tensor_shape shape_of_lse(const char *name, bool written) {
@@ -84,13 +83,6 @@ template <class T> void store(char *to, std::int64_t step, const float *sum, int
   for (int d = 0; d < count; ++d) *reinterpret_cast<T *>(to + d * step) = T(sum[d]);
 }
 
-/// Calls f with a value of the type that `e` stores.
-template <class F> void with_type(element_type e, F f) {
-  if (e == element_type::f16) f(f16_t());
-  else if (e == element_type::bf16) f(bf16_t());
-  else f(float());
-}
-
 class merger {
 public:
   /// Checks everything; nothing is written.
@@ -136,10 +128,10 @@ private:
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i].lse_at(at) == -infinity) continue;
         const strided &from = parts_[i].output;
-        with_type(from.element, [&](auto type) { add_scaled<decltype(type)>(sum, from.row(at) + first * from.stride[3], from.stride[3], weights_[i], n); });
+        with_float(from.element, [&](auto type) { add_scaled<decltype(type)>(sum, from.row(at) + first * from.stride[3], from.stride[3], weights_[i], n); });
       }
       const strided &to = whole_.output;
-      with_type(to.element, [&](auto type) { store<decltype(type)>(to.row(at) + first * to.stride[3], to.stride[3], sum, n); });
+      with_float(to.element, [&](auto type) { store<decltype(type)>(to.row(at) + first * to.stride[3], to.stride[3], sum, n); });
     }
     *reinterpret_cast<float *>(whole_.lse.row(at)) = lse; // after all reads: it may be a part's own
   }

@@ -8,7 +8,6 @@
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/cpu_vectors.hpp"
-#include <algorithm>
 #include <map>
 
 namespace attune {
@@ -186,7 +185,7 @@ private:
 
 std::string cpu_family::why_not(const operator_description &op, const target_info &target, length_bucket bucket) const {
   if (target.device != device_kind::cpu) return family + " is for CPUs";
-  if (op.n.rope.angle_tables && std::any_of(op.inputs.begin(), op.inputs.end(), [](const input_declaration &i) { return i.role == tensor_role::query_offsets; }))
+  if (op.n.rope.angle_tables && input_of(op.inputs, tensor_role::query_offsets) >= 0)
     return "tables of angles do not go with documents by offsets: let rope compute its angles";
   if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
     return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
