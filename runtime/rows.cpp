@@ -101,9 +101,10 @@ status check_pages(const artefact_info &a, const bound_call &c) noexcept {
     for (std::int64_t p = 0; p < needed; ++p) {
       const std::int64_t page = static_cast<const std::int32_t *>(table.data)[b * table.stride[0] + p * table.stride[1]];
       if (page >= 0 && page < pages) continue;
+      const long long row = b, place = p, got = page, count = pages;
+      if (count == 0) return failure(error_code::bad_page, "%s: tensor page_table: batch %lld, sequence_page %lld holds page %lld, but the cache has no pages.", a.spec, row, place, got);
       return failure(error_code::bad_page, "%s: tensor page_table: batch %lld, sequence_page %lld holds page %lld, expected 0 to %lld (the cache has %lld pages). Fill the table as far as "
-                     "key_lengths reaches.", a.spec, static_cast<long long>(b), static_cast<long long>(p), static_cast<long long>(page), static_cast<long long>(pages - 1),
-                     static_cast<long long>(pages));
+                     "key_lengths reaches.", a.spec, row, place, got, count - 1, count);
     }
   }
   return {};

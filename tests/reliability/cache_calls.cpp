@@ -14,20 +14,10 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr numbers paged_numbers() {
-  numbers n{};
-  n.heads = 2, n.kv_heads = 1, n.head_dim = 3, n.value_dim = 3;
-  n.causal = causal_alignment::at_length;
-  n.empty_rows = empty_row_policy::error;
-  n.key_lengths = n.returns_weights = true;
-  n.cache = {true, element_type::int8, kv_scaling::per_token, 4};
-  return n;
-}
-
 /// Two batches with two queries each, on seven pages of four keys; room for three pages each. No target: a call that passes every check
 /// ends with no_usable_target.
 struct paged_call {
-  const artefact_info info{"fake::paged", "0", paged_numbers(), signature_of(paged_numbers(), nullptr, 0), nullptr, 0};
+  const artefact_info info{"fake::paged", "0", fakes::paged_numbers(), signature_of(fakes::paged_numbers(), nullptr, 0), nullptr, 0};
   tensor<float, batch<>, head<>, query<>, head_dim<>> q{2, 2, 2, 3};
   tensor<std::int8_t, page<>, kv_head<>, slot<>, head_dim<>> keys{7, 1, 4, 3};
   tensor<std::int8_t, page<>, kv_head<>, slot<>, value_dim<>> values{7, 1, 4, 3};
@@ -68,7 +58,7 @@ int never(void **) { return -1; }
 struct noted_call : paged_call {
   const artefact_kernel kernels[2] = {{INT_MAX, 8, note_extents, "noted"}, {INT_MAX, INT_MAX, never, "never"}};
   const artefact_variant variant{fake::least_target(), kernels, 2, nullptr, 0};
-  const artefact_info with_kernels{"fake::paged", "0", paged_numbers(), signature_of(paged_numbers(), nullptr, 0), &variant, 1};
+  const artefact_info with_kernels{"fake::paged", "0", fakes::paged_numbers(), signature_of(fakes::paged_numbers(), nullptr, 0), &variant, 1};
 };
 
 } // namespace

@@ -135,12 +135,13 @@ template <class Spec> constexpr artefact_info info_named(const char *name) {
   return {name, artefact<Spec>::hash, artefact<Spec>::n, artefact<Spec>::call, own_variants<Spec>, 4};
 }
 constexpr artefact_info plain_info = info_named<plain>("fake::plain"), masked_info = info_named<masked>("fake::masked"), strict_info = info_named<strict>("fake::strict"),
-                        layer_info = info_named<layer>("fake::layer"), crossed_info = info_named<crossed>("fake::crossed");
+                        layer_info = info_named<layer>("fake::layer"), crossed_info = info_named<crossed>("fake::crossed"), guided_info = info_named<guided>("fake::guided"),
+                        paged_info = info_named<paged>("fake::paged");
 constexpr artefact_info elsewhere_info{"fake::elsewhere", artefact<elsewhere>::hash, artefact<elsewhere>::n, artefact<elsewhere>::call, elsewhere_variants, 2};
 constexpr artefact_info stale_info{"fake::stale", "8888888888888888", artefact<stale>::n, artefact<stale>::call, own_variants<stale>, 4};
 constexpr artefact_info by_length_info{"fake::by_length", artefact<by_length>::hash, artefact<by_length>::n, artefact<by_length>::call, by_length_variants, 2};
-constexpr const artefact_info *held[] = {&plain_info, &masked_info, &strict_info, &layer_info, &crossed_info, &elsewhere_info, &stale_info, &by_length_info};
-constexpr library_info library{"fake", held, 8, nullptr};
+constexpr const artefact_info *held[] = {&plain_info, &masked_info, &strict_info, &layer_info, &crossed_info, &elsewhere_info, &stale_info, &by_length_info, &guided_info, &paged_info};
+constexpr library_info library{"fake", held, 10, nullptr};
 const bool known_at_start = (register_library(library), true);
 
 } // namespace
@@ -183,4 +184,6 @@ const artefact_info &artefact<fake::crossed>::info() { return fake::crossed_info
 const artefact_info &artefact<fake::elsewhere>::info() { return fake::elsewhere_info; }
 const artefact_info &artefact<fake::stale>::info() { return fake::stale_info; }
 const artefact_info &artefact<fake::by_length>::info() { return fake::by_length_info; }
+const artefact_info &artefact<fake::guided>::info() { return fake::guided_info; }
+const artefact_info &artefact<fake::paged>::info() { return fake::paged_info; }
 } // namespace attune

@@ -16,6 +16,8 @@ struct crossed;  ///< f32, cross-attention with an output projection and its bia
 struct elsewhere; ///< built for the other architecture and for CUDA only
 struct stale;    ///< its header's hash is not the library's
 struct by_length; ///< a kernel for each length bucket; 4 query heads on 2 kv heads, so that 4 queries decode
+struct guided;   ///< causal; documents by offsets, prefixes, a block table, rotary embeddings by tables with offsets, key lengths
+struct paged;    ///< pages of 4 keys in int8 with a scale for each, key lengths, attention weights; empty rows are an error
 } // namespace fake
 
 namespace attune {
@@ -64,6 +66,28 @@ constexpr numbers crossed_numbers() {
   n.returns_lse = true;
   return n;
 }
+constexpr numbers guided_numbers() {
+  numbers n = by_length_numbers();
+  n.causal = causal_alignment::bottom_right;
+  n.key_lengths = true;
+  n.query_block = n.key_block = 2;
+  n.rope.dims = 2;
+  n.rope.angle_tables = n.rope.position_offsets = true;
+  return n;
+}
+constexpr numbers paged_numbers() {
+  numbers n{};
+  n.heads = 2, n.kv_heads = 1, n.head_dim = 3, n.value_dim = 3;
+  n.causal = causal_alignment::at_length;
+  n.empty_rows = empty_row_policy::error;
+  n.key_lengths = n.returns_weights = true;
+  n.cache = {true, element_type::int8, kv_scaling::per_token, 4};
+  return n;
+}
+inline constexpr input_declaration guides[] = {{"query_offsets", tensor_role::query_offsets, element_type::i32, 1, {axis_name::offset}},
+                                               {"key_offsets", tensor_role::key_offsets, element_type::i32, 1, {axis_name::offset}},
+                                               {"prefix_lengths", tensor_role::prefix_lengths, element_type::i32, 1, {axis_name::batch}},
+                                               {"block_table", tensor_role::input, element_type::boolean, 3, {axis_name::batch, axis_name::query_block, axis_name::key_block}}};
 inline constexpr input_declaration masks[] = {{"allowed", tensor_role::boolean_mask, element_type::boolean, 2, {axis_name::batch, axis_name::key}},
                                               {"bias", tensor_role::additive_mask, element_type::f32, 2, {axis_name::query, axis_name::key}}};
 } // namespace fakes
@@ -114,6 +138,18 @@ template <> struct artefact<fake::by_length> {
   static constexpr numbers n = fakes::by_length_numbers();
   static constexpr signature call = signature_of(n, nullptr, 0);
   static constexpr const char *hash = "9999999999999999";
+  static const artefact_info &info();
+};
+template <> struct artefact<fake::guided> {
+  static constexpr numbers n = fakes::guided_numbers();
+  static constexpr signature call = signature_of(n, fakes::guides, 4);
+  static constexpr const char *hash = "aaaaaaaaaaaaaaaa";
+  static const artefact_info &info();
+};
+template <> struct artefact<fake::paged> {
+  static constexpr numbers n = fakes::paged_numbers();
+  static constexpr signature call = signature_of(n, nullptr, 0);
+  static constexpr const char *hash = "bbbbbbbbbbbbbbbb";
   static const artefact_info &info();
 };
 } // namespace attune
