@@ -70,7 +70,7 @@ TEST_CASE("2^x with fast-math") {
 }
 
 TEST_CASE("2^x before it is cut to bf16: right on the average after the cut") {
-  check_exp2(exp2_nonpositive_before_cut, 1.00282, 1.1e-4);
+  check_exp2(exp2_nonpositive_before_cut, 1.00282, 1.8e-3); // the cut itself loses up to 3.9e-3
   std::vector<float> x;
   for (int i = 0; i < 100'000; ++i) x.push_back(-static_cast<float>(i) / 10'000);
   const std::vector<float> y = on_each(x, exp2_nonpositive_before_cut);
