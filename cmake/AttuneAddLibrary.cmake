@@ -137,7 +137,7 @@ function(_attune_package name machine folder targets manifests result)
   endif()
   add_custom_command(OUTPUT ${hooks}
     COMMAND ${ATTUNE_${machine}_CXX} -std=c++17 -O2 -fPIC -fvisibility=hidden ${definitions} -I${ATTUNE_SOURCE_FOLDER} "-I$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
-            -MD -MF ${hooks}.d -MT ${hooks} -c ${ATTUNE_SOURCE_FOLDER}/runtime/halide_hooks.cpp -o ${hooks}
+            -MD -MF ${hooks}.d -MQ ${hooks} -c ${ATTUNE_SOURCE_FOLDER}/runtime/halide_hooks.cpp -o ${hooks}
     DEPENDS ${ATTUNE_SOURCE_FOLDER}/runtime/halide_hooks.cpp DEPFILE ${hooks}.d COMMENT "Runtime hooks of ${name} for ${machine}"
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_command(OUTPUT ${package}

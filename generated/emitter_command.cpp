@@ -40,6 +40,16 @@ void emit_one(const std::vector<known_spec> &specs, const request &r) {
     fmt::print("attune: {} is not emitted for {}: {}\n", r.spec, done.record.target, done.record.refused);
 }
 
+/// A path as a word of a response file: in quotes, for it may hold spaces.
+std::string quoted(const fs::path &path) {
+  std::string word = "\"";
+  for (const char c : path.string()) {
+    if (c == '"' || c == '\\') word += '\\';
+    word += c;
+  }
+  return word + "\"";
+}
+
 /// The manifests by spec, each spec's in the order of the table of targets.
 std::vector<registered_spec> registered(const std::vector<known_spec> &specs, const request &r) {
   std::vector<manifest> manifests;
@@ -75,7 +85,7 @@ void register_library(const std::vector<known_spec> &specs, const request &r) {
     for (const registered_spec &one : all)
       for (const manifest &m : one.manifests) {
         if (!m.refused.empty() || find_target(m.target)->host != host) continue;
-        objects += (r.out / "objects" / m.object).string() + "\n";
+        objects += quoted(r.out / "objects" / m.object) + "\n";
         for (const emitted_kernel &k : m.kernels) visible += k.run + "\n";
         if (!m.pack.empty()) visible += m.pack + "\n";
       }

@@ -13,8 +13,11 @@ struct bench_outcome {
   std::string text; ///< standard output and error
 };
 
+/// A path as one word of a command.
+inline std::string word(const std::filesystem::path &path) { return "'" + path.string() + "'"; }
+
 inline bench_outcome run_bench(const std::string &arguments, const std::string &tool = ATTUNE_TOOL) {
-  const std::string command = tool + " bench " + arguments + " 2>&1";
+  const std::string command = word(tool) + " bench " + arguments + " 2>&1";
   FILE *const pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("popen failed");
   bench_outcome outcome;

@@ -7,7 +7,7 @@
 
 TEST_CASE("Installed peers give the right answers") {
   const auto file = new_file("installed.json");
-  const bench_outcome outcome = run_bench("--rounds 1 --threads 1 --filter '^(causal/f32/.*/512|layer/bf16/.*/128x768|decode/.*/12:12x64/16384|minilm/.*)$' --json " + file.string());
+  const bench_outcome outcome = run_bench("--rounds 1 --threads 1 --filter '^(causal/f32/.*/512|layer/bf16/.*/128x768|decode/.*/12:12x64/16384|minilm/.*)$' --json " + word(file));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const nlohmann::json j = read_json(file);

@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string> &words) {
 
 nlohmann::json run_with(const std::vector<std::string> &names, const std::string &more = "") {
   const fs::path folder = install_stubs(names), file = new_file("peers.json");
-  const bench_outcome outcome = run_bench("--rounds 2 --filter '^" + row_name + "$' --peers " + joined(names) + " --peers-folder " + folder.string() + " --json " + file.string() + more);
+  const bench_outcome outcome = run_bench("--rounds 2 --filter '^" + row_name + "$' --peers " + joined(names) + " --peers-folder " + word(folder) + " --json " + word(file) + more);
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   return read_json(file).at("rows").at(0);
@@ -67,7 +67,7 @@ TEST_CASE("A peer that fails is left out, by name and with the reason") {
 
 TEST_CASE("A known peer that is not installed is named as missing") {
   const fs::path folder = install_stubs({"right"}), file = new_file("missing.json");
-  const bench_outcome outcome = run_bench("--rounds 1 --filter '^" + row_name + "$' --peers right,openvino --peers-folder " + folder.string() + " --json " + file.string());
+  const bench_outcome outcome = run_bench("--rounds 1 --filter '^" + row_name + "$' --peers right,openvino --peers-folder " + word(folder) + " --json " + word(file));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK(outcome.text.find("not installed (scripts/setup_peers): openvino") != std::string::npos);

@@ -46,7 +46,7 @@ TEST_CASE("--list names every work once") {
 
 TEST_CASE("A run writes its rows as JSON and as a table") {
   const auto file = new_file("row.json");
-  const bench_outcome outcome = run_bench("--peers none --rounds 3 --filter '^prefill/f32/avx2/12x64/512$' --json " + file.string());
+  const bench_outcome outcome = run_bench("--peers none --rounds 3 --filter '^prefill/f32/avx2/12x64/512$' --json " + word(file));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK(outcome.text.find("prefill/f32/avx2/12x64/512") != std::string::npos);
@@ -77,7 +77,7 @@ TEST_CASE("A run writes its rows as JSON and as a table") {
 
 TEST_CASE("Masked pairs are no work") {
   const auto file = new_file("causal.json");
-  const bench_outcome outcome = run_bench("--peers none --rounds 1 --threads 1 --filter '^causal/f32/avx512/12x64/512$' --json " + file.string());
+  const bench_outcome outcome = run_bench("--peers none --rounds 1 --threads 1 --filter '^causal/f32/avx512/12x64/512$' --json " + word(file));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const nlohmann::json j = read_json(file);
@@ -95,7 +95,7 @@ TEST_CASE("What cannot be meant is refused, and nothing is written") {
            {"--filter '^prefill/f32/avx2/12x64/512$' --peers pytroch", "there is no peer \"pytroch\"; peers are onnxruntime, openvino"},
            {"--rounds 0", "--rounds"},
            {"--filter '(' --list", "--filter"}}) {
-    const bench_outcome outcome = run_bench(arguments + " --json " + file.string());
+    const bench_outcome outcome = run_bench(arguments + " --json " + word(file));
     INFO(arguments << ": " << outcome.text);
     CHECK(outcome.status != 0);
     CHECK(outcome.text.find(sentence) != std::string::npos);
@@ -104,7 +104,7 @@ TEST_CASE("What cannot be meant is refused, and nothing is written") {
 }
 
 TEST_CASE("A file that cannot be written is refused before anything is timed") {
-  const bench_outcome outcome = run_bench("--filter '^prefill/f32/avx2/12x64/512$' --peers none --json " + std::string(FOLDER));
+  const bench_outcome outcome = run_bench("--filter '^prefill/f32/avx2/12x64/512$' --peers none --json " + word(FOLDER));
   INFO(outcome.text);
   CHECK(outcome.status == 1);
   CHECK(outcome.text.find("no file can be written there") != std::string::npos);

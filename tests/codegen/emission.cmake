@@ -5,7 +5,7 @@ attune_add_library(emission_second HEADERS emission/specs.hpp SPECS sample::both
 attune_test(emission SOURCES emission/emitter_test.cpp emission/manifest_test.cpp LIBRARIES attune_generate nlohmann_json::nlohmann_json)
 attune_test(lengths SOURCES emission/lengths_test.cpp LIBRARIES attune_generate attune_check fmt::fmt)
 target_compile_definitions(codegen_lengths_test PRIVATE CXX="${CMAKE_CXX_COMPILER}" SOURCES="${PROJECT_SOURCE_DIR}" RUNTIME="$<TARGET_FILE:attune_runtime>"
-  HALIDE_INCLUDES="$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>, -isystem >")
+  HALIDE_INCLUDES="'$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>,' -isystem '>'")
 add_test(NAME codegen.lengths_opencl COMMAND codegen_lengths_test [.opencl])
 set_tests_properties(codegen.lengths_opencl PROPERTIES LABELS codegen SKIP_RETURN_CODE 77)
 
@@ -33,7 +33,7 @@ endforeach()
 add_test(NAME codegen.emitted_header COMMAND ${CMAKE_COMMAND} -DFOLDER=${first_folder} -DINCLUDE=${PROJECT_SOURCE_DIR} -DCXX=${CMAKE_CXX_COMPILER}
   -P ${CMAKE_CURRENT_LIST_DIR}/emission/header_test.cmake)
 add_test(NAME codegen.own_project COMMAND ${CMAKE_COMMAND} -DATTUNE_BUILD=${CMAKE_BINARY_DIR} -DSOURCE=${CMAKE_CURRENT_LIST_DIR}/emission/project
-  -DWORK=${CMAKE_CURRENT_BINARY_DIR}/project_test -DCXX=${CMAKE_CXX_COMPILER} -DMAKE=${CMAKE_MAKE_PROGRAM}
+  "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/project test" -DCXX=${CMAKE_CXX_COMPILER} -DMAKE=${CMAKE_MAKE_PROGRAM}
   -P ${CMAKE_CURRENT_LIST_DIR}/emission/project_test.cmake)
 set_tests_properties(${emission_tests} PROPERTIES LABELS codegen)
 set_tests_properties(codegen.own_project PROPERTIES LABELS "codegen;package")

@@ -31,7 +31,7 @@ function(attune_arm_objects result)
     set_property(DIRECTORY APPEND PROPERTY attune_arm_objects ${object})
     add_custom_command(OUTPUT ${object}
       COMMAND ${ATTUNE_aarch64_CXX} -std=c++20 -O1 -I${PROJECT_SOURCE_DIR} -I${ATTUNE_ARM}/include -I${ATTUNE_TESTED} ${arg_FOLDERS}
-              "-isystem$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>,;-isystem>" -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
+              "-isystem$<JOIN:$<TARGET_PROPERTY:Halide::Runtime,INTERFACE_INCLUDE_DIRECTORIES>,;-isystem>" -MD -MF ${object}.d -MQ ${object} -c ${source} -o ${object}
       DEPENDS ${source} ${arg_DEPENDS} DEPFILE ${object}.d COMMENT "Compiling ${name} for aarch64"
       COMMAND_EXPAND_LISTS VERBATIM)
   endforeach()

@@ -99,9 +99,9 @@ private:
       accessors += fmt::format("extern \"C\" [[gnu::visibility(\"default\")]] const void *{}() {{ return &attune::artefact<::{}>::info(); }}\n", stem_of(r.spec.name), r.spec.name);
     write_if_different(folder_.path / "registration.cpp", registration_text() + accessors);
     emit_runtime(sample_targets(), folder_.path / "runtime.o");
-    const std::string here = folder_.path.string(), file = here + "/library.so", includes = fmt::format("-I{} -I{} -isystem {}", here, SOURCES, HALIDE_INCLUDES);
-    const std::string sources = fmt::format("{}/registration.cpp {}/runtime/halide_hooks.cpp {}/*.o {}", here, SOURCES, here, RUNTIME);
-    const std::string command = fmt::format("{} -std=c++17 -O1 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -Wl,-z,defs -DATTUNE_LIBRARY={} {} -o {} {} -ldl -pthread",
+    const std::string here = folder_.path.string(), file = here + "/library.so", includes = fmt::format("'-I{}' '-I{}' -isystem {}", here, SOURCES, HALIDE_INCLUDES);
+    const std::string sources = fmt::format("'{}'/registration.cpp '{}'/runtime/halide_hooks.cpp '{}'/*.o '{}'", here, SOURCES, here, RUNTIME);
+    const std::string command = fmt::format("'{}' -std=c++17 -O1 -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic -Wl,-z,defs -DATTUNE_LIBRARY={} {} -o '{}' {} -ldl -pthread",
                                             CXX, name, includes, file, sources);
     INFO(command);
     REQUIRE(std::system(command.c_str()) == 0);

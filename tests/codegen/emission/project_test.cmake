@@ -1,5 +1,5 @@
-# A user's project against the build of Attune: it builds and runs, a second build does nothing, an edited spec is emitted
-# again and the other one is not.
+# A user's project against the build of Attune, in a folder with a space in its name: it builds and runs, a second build does nothing,
+# an edited spec is emitted again and the other one is not.
 #   ATTUNE_BUILD, SOURCE (the project), WORK (a folder to build in), CXX, MAKE
 file(REMOVE_RECURSE ${WORK})
 
