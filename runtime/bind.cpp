@@ -1,4 +1,5 @@
 #include "runtime/bind.hpp"
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cmath>
@@ -79,17 +80,37 @@ status check_strides(const artefact_info &artefact, const tensor_shape &shape, b
   return {};
 }
 
-/// Generated code counts elements in 31 bits: those of a tensor, and those that lie between the ends of an axis.
-status check_size(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t) {
-  std::int64_t elements = 1;
+/// Elements from a tensor's first to its last one; their bytes fit in 63 bits.
+std::int64_t span_of(const tensor_shape &shape, const bound_tensor &t) {
+  std::int64_t span = 1;
+  for (int a = 0; a < shape.rank; ++a) span += (t.extent[a] - 1) * t.stride[a];
+  return span;
+}
+
+constexpr std::int64_t longest_span = std::int64_t{1} << 46; ///< more elements than any address space has room for
+
+status check_span(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t) {
   if (is_empty(shape, t)) return {};
-  for (int a = 0; a < shape.rank; ++a) {
-    elements *= t.extent[a];
-    if (elements > INT32_MAX || t.extent[a] * t.stride[a] > INT32_MAX)
-      return failure(error_code::too_large, "%s: tensor %s: with axis %s of extent %lld and stride %lld it takes more than %d elements. Split the call.", artefact.spec, shape.name,
-                     name_of(shape.axes[a].axis), integer(t.extent[a]), integer(t.stride[a]), INT32_MAX);
-  }
+  for (int a = 0; a < shape.rank; ++a)
+    if ((t.extent[a] - 1) * t.stride[a] > longest_span / maximum_rank)
+      return failure(error_code::too_large, "%s: tensor %s: axis %s of extent %lld and stride %lld reaches further than memory does.", artefact.spec, shape.name,
+                     name_of(shape.axes[a].axis), integer(t.extent[a]), integer(t.stride[a]));
   return {};
+}
+
+/// What generated code counts in 31 bits on every target: positions, tasks of a parallel loop, and elements of one batch in what it
+/// keeps from one loop to the next. All are bounded from above.
+status check_counts(const artefact_info &a, const bound_call &c) {
+  const numbers &n = a.n;
+  constexpr double most = 1 << 30, rows_of_task = 16, keys_of_chunk = 128, padding = 64;
+  const double rows = static_cast<double>(std::max(c.query, c.key)), tasks = static_cast<double>(c.batch) * n.heads * std::ceil(rows / rows_of_task);
+  const double partial_results = (n.value_dim + padding) * std::max(n.heads, 8 * n.kv_heads) / keys_of_chunk; // of decode
+  double kept = std::max<double>(n.heads, partial_results);
+  if (n.rope.dims > 0) kept = std::max<double>(kept, n.heads * n.head_dim);
+  if (is_projected(n)) kept = std::max<double>({kept, double(n.heads) * n.head_dim, double(n.heads) * n.value_dim, double(n.model_dim), double(n.context_dim), double(n.output_dim)});
+  if (rows <= most && rows * kept <= most && tasks <= most) return {};
+  return failure(error_code::too_large, "%s: batch %lld, %lld queries and %lld keys are more than one call can count. Split the call.", a.spec, integer(c.batch), integer(c.query),
+                 integer(c.key));
 }
 
 status check_data(const artefact_info &artefact, const tensor_shape &shape, const bound_tensor &t, element_type element) {
@@ -137,7 +158,7 @@ public:
       t.extent[a] = call_.batch;
       t.stride[a] = 0;
     }
-    if (status s = check_size(artefact_, shape, t); !s) return s;
+    if (status s = check_span(artefact_, shape, t); !s) return s;
     return check_data(artefact_, shape, t, shape.element);
   }
 
@@ -244,7 +265,24 @@ status bind_weight(const artefact_info &a, const tensor_shape &shape, const tens
   if (status s = check_strides(a, shape, t); !s) return s;
   for (int i = 0; i < shape.rank; ++i)
     if (status s = check_fixed_extent(a, shape, i, t.extent[i]); !s) return s;
+  if (status s = check_span(a, shape, t); !s) return s;
   return check_data(a, shape, t, r.element);
+}
+
+status check_for_device(const artefact_info &a, const bound_call &c) noexcept {
+  for (int i = 0; i < a.call.tensor_count; ++i) {
+    const tensor_shape &shape = a.call.tensors[i];
+    if (shape.role == tensor_role::packed_weights || is_empty(shape, c.tensors[i])) continue;
+    double elements = 1, reach = static_cast<double>(span_of(shape, c.tensors[i]));
+    for (int axis = 0; axis < shape.rank; ++axis) {
+      elements *= static_cast<double>(c.tensors[i].extent[axis]);
+      reach = std::max(reach, static_cast<double>(c.tensors[i].extent[axis]) * static_cast<double>(c.tensors[i].stride[axis]));
+    }
+    if (elements > INT32_MAX || reach > INT32_MAX)
+      return failure(error_code::too_large, "%s: tensor %s reaches over more than %d elements, which code for devices cannot count. Split the call, or run it on a CPU target.", a.spec,
+                     shape.name, INT32_MAX);
+  }
+  return {};
 }
 
 status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &c) noexcept {
@@ -261,6 +299,7 @@ status bind(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
     if (status s = bind_pages(a, extent(axis_name::key, -1), b.seen(axis_name::key).tensor, c); !s) return s;
   for (int i = 0; i < tensor_count; ++i)
     if (status s = b.complete_tensor(i); !s) return s;
+  if (status s = check_counts(a, c); !s) return s;
   if (status s = check_blocks(a, b.seen(axis_name::query_block).extent, b.seen(axis_name::key_block).extent, c); !s) return s;
   if (status s = check_overlap(a, c); !s) return s;
   for (int i = 0; i < number_count; ++i)

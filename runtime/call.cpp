@@ -168,6 +168,9 @@ status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
   if (c.weights && c.weights->lanes != chosen.variant->panel_lanes)
     return failure(error_code::wrong_weights, "%s: these weights were packed in panels of %d features, and this library reads panels of %d. Pack them with the library that runs.", a.spec,
                    c.weights->lanes, chosen.variant->panel_lanes);
+  const bool on_device = info_of(chosen.variant->target).device != device_kind::cpu;
+  if (on_device)
+    if (status s = check_for_device(a, c); !s) return s;
   if (c.batch == 0 || c.query == 0) return {};
   if (c.key == 0) {
     fill_without_keys(a, c);
@@ -179,7 +182,6 @@ status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
   context.memory = options.memory;
   context.cuda_context = options.cuda_context;
   context.cuda_stream = options.cuda_stream;
-  const bool on_device = info_of(chosen.variant->target).device != device_kind::cpu;
   arguments list(a, c, context, on_device);
   int result = choose_kernel(*chosen.variant, c.query, c.key).run(list.argv);
   if (on_device) result = list.leave_device(result);

@@ -16,7 +16,7 @@ enum class error_code {
   misaligned,         ///< an address that is no multiple of the element's size
   not_writable,       ///< a tensor that the kernel writes was passed as read-only
   overlap,            ///< a tensor that is written shares memory with another one, or with itself
-  too_large,          ///< an extent, a stride or a number of elements that does not fit in 31 bits
+  too_large,          ///< an extent or a stride that does not fit in 31 bits, or more than a call can count
   bad_lengths,        ///< a key length below 0 or above the key extent (or the page table's)
   bad_page,           ///< a page table leads outside the cache's pages
   bad_positions,      ///< a position offset out of range, or tables of angles without a position of the call

@@ -1,5 +1,6 @@
 #include "schedules/build.hpp"
 #include "dsl/pipeline/element.hpp"
+#include "schedules/cpu_module.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/family.hpp"
 #include "schedules/schedule_tables.hpp"
@@ -8,7 +9,8 @@ namespace attune {
 using namespace Halide;
 
 Target halide_target(const target_info &target) {
-  return Target(target.halide_target).with_feature(Target::NoRuntime).with_feature(Target::UserContext).with_feature(Target::NoBoundsQuery);
+  const Target t = Target(target.halide_target).with_feature(Target::NoRuntime).with_feature(Target::UserContext).with_feature(Target::NoBoundsQuery);
+  return target.device == device_kind::cpu ? t.with_feature(Target::LargeBuffers) : t;
 }
 
 namespace {
@@ -57,7 +59,7 @@ Module build_module(const operator_description &op, const target_info &target, c
 Module build_pack_module(const operator_description &op, const target_info &target, const std::string &function_name) {
   packing p(op.n.element, panels_of(op, target));
   schedule_packing(p);
-  return p.packed.compile_to_module({p.weight}, function_name, halide_target(target));
+  return cpu_module({p.packed}, {p.weight}, function_name, target);
 }
 
 Module build_projection_module(element_type element, int features_in, int features_out, const target_info &target, const std::string &function_name) {
@@ -70,7 +72,7 @@ Module build_projection_module(element_type element, int features_in, int featur
   schedule_projection(p, projection_place::output, target, {"projection", cpu_projection_default(target), "default"});
   p.result.output_buffer().dim(0).set_bounds(0, features_out);
   for (int axis : {1, 2}) p.result.output_buffer().dim(axis).set_min(0);
-  return p.result.compile_to_module({rows, matrix.panels, matrix.bias}, function_name, halide_target(target));
+  return cpu_module({p.result}, {rows, matrix.panels, matrix.bias}, function_name, target);
 }
 
 } // namespace attune

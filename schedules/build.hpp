@@ -7,7 +7,8 @@
 
 namespace attune {
 
-/// The exact Halide target of generated functions: no runtime, a user context, no bounds queries; argument checks stay.
+/// The exact Halide target of generated functions: no runtime, a user context, no bounds queries, on CPUs 64 bits to count elements;
+/// argument checks stay.
 Halide::Target halide_target(const target_info &);
 
 /// Why this target cannot carry calls of this spec, of some length, in one sentence; empty if it can.

@@ -10,10 +10,12 @@ struct lane_plan {
   int head_dim;    ///< vectors of features where they are copied
   int value_dim;   ///< vectors of output features
   int value_tile;  ///< output features of one register tile of the weighted sum
+  int unrolled_values; ///< vectors of output features that are copied at a time
 };
 lane_plan lanes_of(const operator_description &op, const target_info &target, const schedule_point &point) {
   const int widest = f32_lanes(target);
-  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0};
+  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0, 0};
+  lanes.unrolled_values = unrolled(op.n.value_dim / lanes.value_dim);
   lanes.value_tile = lanes.value_dim * point.at("value_vectors");
   while (op.n.value_dim % lanes.value_tile != 0) lanes.value_tile -= lanes.value_dim;
   return lanes;
@@ -166,8 +168,8 @@ using place_of = std::function<Func &(Func &)>;
 /// All chunks' sums stay until the end of the tile.
 void schedule_merge(blocked_attention &a, const lane_plan &lanes, const place_of &per_tile) {
   const int query_tile = a.cut.query_tile;
-  per_tile(a.merged).bound_extent(a.t, 1).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d);
-  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d);
+  per_tile(a.merged).bound_extent(a.t, 1).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
+  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
   per_tile(a.sum);
   if (!a.normalises()) return;
   for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) per_tile(*f).bound_extent(a.t, 1);
@@ -196,7 +198,7 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<F
   const bool shared = !of_rows.empty();
   if (shared) result.never_partition(qo, a.h, a.b).parallel(qo).parallel(a.h);
   else result.fuse(a.h, a.b, task).fuse(qo, task, task).parallel(task);
-  result.vectorize(a.d, lanes.value_dim).unroll(a.d);
+  result.vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
   for (Func f : of_rows) // in the same loops: a tile's maxima and totals are there
     f.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(qi, qo, a.h, a.b).never_partition(qo, a.h, a.b).parallel(qo).parallel(a.h).compute_with(result, qo);
   for (Func *f : {&a.staged_query, &a.query_tile, &a.sum, &a.chunk_maximum, &a.chunk_total, &a.inverse_total, &a.rows})
@@ -208,13 +210,14 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<F
 
   per_tile(a.staged_query).bound_extent(a.q, query_tile);
   if (a.cut.bf16_pairs) {
-    a.staged_query.bound_extent(a.d, op.n.head_dim / 2).vectorize(a.d, lanes_for(op.n.head_dim / 2, lanes.query)).unroll(a.d);
+    const int pairs = op.n.head_dim / 2, pair_lanes = lanes_for(pairs, lanes.query), value_lanes = lanes_for(op.n.value_dim, 2 * lanes.query);
+    a.staged_query.bound_extent(a.d, pairs).vectorize(a.d, pair_lanes).unroll(a.d, unrolled(pairs / pair_lanes));
     per_tile(a.query_tile).bound_extent(a.q, query_tile).bound(a.e, 0, 2).reorder_storage(a.e, a.q, a.d, a.t, a.h, a.b).reorder(a.e, a.q, a.d)
         .vectorize(a.q, lanes.query).unroll(a.e).unroll(a.q);
     a.value_pairs.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).reorder(a.e, a.d, a.k)
-        .vectorize(a.d, lanes_for(op.n.value_dim, 2 * lanes.query)).unroll(a.e).unroll(a.d);
+        .vectorize(a.d, value_lanes).unroll(a.e).unroll(a.d, unrolled(op.n.value_dim / value_lanes));
   } else {
-    a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d);
+    a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d, unrolled(op.n.head_dim / lanes.head_dim));
     per_tile(a.query_tile).bound_extent(a.q, query_tile).reorder_storage(a.q, a.d, a.t, a.h, a.b).vectorize(a.q, lanes.query).unroll(a.q);
   }
   if (a.normalises()) schedule_row_vectors(per_tile(a.inverse_total), a.q, query_tile, lanes.query);

@@ -61,6 +61,7 @@ int heads_together(int group) { return group % 4 == 0 ? 4 : group % 3 == 0 ? 3 :
 void schedule_scores(decode_attention &a, const schedule_point &point, const Var &at) {
   Var ko("ko"), ki("ki"), go("go"), gi("gi");
   const int lanes = a.cut.lanes, keys = a.cut.dot_keys, unroll = point.at("dot_unroll"), heads = heads_together(a.group);
+  const int steps = unrolled(a.steps());
   a.scores.compute_at(a.partial, at).bound_extent(a.u, keys).bound_extent(a.k, a.cut.key_chunk / keys).bound_extent(a.g, a.group);
   a.scores.update(0).reorder(a.u, a.g, a.unscored_keys.x).vectorize(a.u, keys);
   a.scores.update(1).reorder(a.u, a.g, a.score_keys.x, a.score_keys.y).vectorize(a.u, keys);
@@ -76,8 +77,8 @@ void schedule_scores(decode_attention &a, const schedule_point &point, const Var
   a.lane_sums.compute_at(a.dot, go).bound_extent(a.u, lanes).bound_extent(a.g, heads).bound_extent(a.k, unroll).vectorize(a.u, lanes).unroll(a.g).unroll(a.k);
   if (a.cut.bf16_pairs)
     a.lane_sums.update().reorder(a.features.x, a.u, a.g, a.features.y, a.k).atomic().vectorize(a.features.x).vectorize(a.u, lanes).unroll(a.g)
-        .unroll(a.features.y).unroll(a.k);
-  else a.lane_sums.update().reorder(a.u, a.g, a.features.x, a.k).vectorize(a.u, lanes).unroll(a.g).unroll(a.features.x).unroll(a.k);
+        .unroll(a.features.y, steps).unroll(a.k);
+  else a.lane_sums.update().reorder(a.u, a.g, a.features.x, a.k).vectorize(a.u, lanes).unroll(a.g).unroll(a.features.x, steps).unroll(a.k);
 }
 
 /// Maximum and total of a chunk: lane by lane, then once across the lanes.
@@ -93,7 +94,7 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
   const int lanes = a.cut.value_lanes, extent = op.n.value_dim / a.cut.halves;
   int tile = lanes * std::max(1, point.at("value_vectors") / a.cut.halves);
   while (extent % tile != 0) tile -= lanes;
-  a.group_sum.compute_at(a.partial, at).bound(a.e, 0, a.cut.halves).bound_extent(a.g, a.group).bound_extent(a.d, extent).vectorize(a.d, lanes).unroll(a.d).unroll(a.e);
+  a.group_sum.compute_at(a.partial, at).bound(a.e, 0, a.cut.halves).bound_extent(a.g, a.group).bound_extent(a.d, extent).vectorize(a.d, lanes).unroll(a.d, unrolled(extent / lanes)).unroll(a.e);
   if (a.cut.bf16_pairs) {
     // Two rows become pairs in registers, anew for each register tile of heads. 32:8 heads of 128, one Zen 4 core: 24–25 GB/s, 0.74–0.77 of
     // the memory read beside (0.70 of its highest); 22.3 (0.67; 0.64) without pairs. Pairs of a block kept in the first cache: 20-21 GB/s, in tiles of any shape.
@@ -113,7 +114,7 @@ void schedule_cpu_decode(decode_attention &a, Func result, const std::vector<Fun
   // Chunks, key heads and batches are tasks of one parallel loop, in the order in which the keys of a head lie in memory.
   Var task("task");
   a.partial.compute_root().bound(a.x, 0, a.partial_extent()).bound(a.g, 0, a.group).reorder(a.x, a.g, a.n, a.c, a.h, a.b).fuse(a.c, a.h, task).fuse(task, a.b, task)
-      .parallel(task).vectorize(a.x, value_lanes).unroll(a.x);
+      .parallel(task).vectorize(a.x, value_lanes).unroll(a.x, unrolled(a.partial_extent() / value_lanes));
   const Var &at = a.n;
   if (a.has_tile_map) {
     a.tile_map.compute_at(a.partial, task);

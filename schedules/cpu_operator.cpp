@@ -3,9 +3,9 @@
 #include "dsl/pipeline/score_tensors.hpp"
 #include "dsl/pipeline/element.hpp"
 #include "dsl/pipeline/rotary.hpp"
-#include "schedules/build.hpp"
 #include "schedules/cpu_blocked.hpp"
 #include "schedules/cpu_decode.hpp"
+#include "schedules/cpu_module.hpp"
 #include "schedules/cpu_projection.hpp"
 #include "schedules/cpu_vectors.hpp"
 #include <map>
@@ -38,7 +38,7 @@ public:
       for (int i = 0; i < f.dimensions(); ++i) f.output_buffers().front().dim(i).set_min(0); // the others of a Tuple have the same
   }
 
-  Module compile(const std::string &name) { return Pipeline(outputs).compile_to_module(args.in_order(), name, halide_target(target)); }
+  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, target); }
 
 private:
   const operator_description &op;

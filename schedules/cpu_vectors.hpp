@@ -1,6 +1,7 @@
 // What the CPU schedules share: lanes of vectors, and rules that their points obey.
 #pragma once
 #include "dsl/targets.hpp"
+#include <algorithm>
 #include <string>
 
 namespace attune {
@@ -12,6 +13,14 @@ inline int lanes_for(int extent, int widest) {
   int lanes = widest;
   while (extent % lanes != 0) lanes /= 2;
   return lanes;
+}
+
+/// How many steps of a loop over vectors to unroll: all if they are few, else so many that they divide them. Code for dims of heads
+/// that no vector divides would take minutes to compile.
+inline int unrolled(int steps) {
+  int n = std::min(steps, 16);
+  while (steps % n != 0) --n;
+  return n;
 }
 
 /// Each rule: why it is broken, in one sentence; empty if it holds.

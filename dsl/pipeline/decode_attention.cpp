@@ -53,11 +53,11 @@ void decode_attention::define_scores() {
   }
   lane_sums(u, g, k, n, c, h, b) = 0.0f;
   if (cut.bf16_pairs) {
-    features = RDom(0, 2, 0, op.n.head_dim / (2 * cut.lanes), "features");
+    features = RDom(0, 2, 0, steps(), "features");
     const Expr feature = features.y * (2 * cut.lanes) + 2 * u + features.x;
     lane_sums(u, g, k, n, c, h, b) += dot_factor(key_rows(feature, k, c, h, b)) * dot_factor(query_rows(feature, g, n, h, b));
   } else {
-    features = RDom(0, op.n.head_dim / cut.lanes, "features");
+    features = RDom(0, steps(), "features");
     const Expr feature = features.x * cut.lanes + u;
     lane_sums(u, g, k, n, c, h, b) += load_f32(key_rows(feature, k, c, h, b), cache_element(op.n)) * query_rows(feature, g, n, h, b);
   }

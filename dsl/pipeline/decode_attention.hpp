@@ -51,6 +51,7 @@ struct decode_attention {
   Halide::Func page() const { return args.page; }                  ///< of a paged cache
   /// Whether there are maxima and totals; under sigmoid chunks add up.
   bool normalises() const { return op.n.weights == weighting::softmax; }
+  int steps() const { return op.n.head_dim / ((cut.bf16_pairs ? 2 : 1) * cut.lanes); } ///< vectors of features (or of pairs) of a key
   int partial_extent() const { return op.n.value_dim + (normalises() ? std::max(2, cut.value_lanes * cut.halves) : 0); } ///< of x
 
 private:

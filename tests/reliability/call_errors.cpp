@@ -1,5 +1,6 @@
 // Every way a call can be wrong: its code, a text that names the culprit, and no output touched.
 #include "fake_library.hpp"
+#include "runtime/bind.hpp"
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -27,6 +28,10 @@ struct masked_call {
     fake::forget();
     for (float &x : out) x = -1;
     refs[0] = erase(q), refs[1] = erase(k), refs[2] = erase(v), refs[3] = erase(out), refs[4] = erase(allowed), refs[5] = erase(bias), refs[6] = erase(lengths);
+  }
+  void set_batch(std::int64_t batch) {
+    for (tensor_ref &r : refs)
+      if (r.axes[0] == axis_name::batch) r.extent[0] = batch;
   }
   status run(int tensors = 7, int numbers = 3) { return call(artefact<fake::masked>::info(), refs, tensors, values, numbers, {}); }
 
@@ -121,7 +126,24 @@ TEST_CASE_METHOD(masked_call, "elements, strides and addresses") {
   }
   SECTION("a tensor that reaches beyond 31 bits") {
     refs[1].stride[2] = std::int64_t{1} << 29; // 5 keys
-    fails(error_code::too_large, "tensor key: with axis key of extent 5 and stride 536870912 it takes more than 2147483647 elements");
+    CHECK(run());
+  }
+  SECTION("which code for devices cannot count") {
+    refs[1].stride[2] = std::int64_t{1} << 29;
+    bound_call c;
+    REQUIRE(bind(artefact<fake::masked>::info(), refs, 7, values, 3, c));
+    const status s = check_for_device(artefact<fake::masked>::info(), c);
+    CHECK(s.code == error_code::too_large);
+    CHECK_THAT(s.message(), Contains("tensor key reaches over more than 2147483647 elements, which code for devices cannot count"));
+  }
+  SECTION("a tensor that reaches beyond any memory") {
+    set_batch(1 << 22);
+    refs[1].stride[0] = std::int64_t{1} << 30;
+    fails(error_code::too_large, "tensor key: axis batch of extent 4194304 and stride 1073741824 reaches further than memory does");
+  }
+  SECTION("more rows than a call can count") {
+    set_batch(1 << 29);
+    fails(error_code::too_large, "batch 536870912, 3 queries and 5 keys are more than one call can count");
   }
   SECTION("null") {
     refs[6].data = nullptr;
