@@ -20,6 +20,13 @@ template <int N> inline constexpr bool is_count<property<key::model_dim, N>> = N
 template <int N> inline constexpr bool is_count<property<key::context_dim, N>> = N > 0;
 template <auto Q, auto K, auto... A> inline constexpr bool is_count<property<key::block_sparse, Q, K, A...>> = Q > 0 && K > 0;
 
+/// The features of a head that schedules are tested for: as many as the latent keys of multi-head latent attention have, 512 and 64 with
+/// positions (DeepSeek-AI, DeepSeek-V2, 2024).
+inline constexpr int most_features = 576;
+template <class P> inline constexpr bool is_head_size = true;
+template <int N> inline constexpr bool is_head_size<property<key::head_dim, N>> = N <= most_features;
+template <int N> inline constexpr bool is_head_size<property<key::value_dim, N>> = N <= most_features;
+
 template <class P> inline constexpr bool is_storable = true;
 template <element_type E> inline constexpr bool is_storable<property<key::element, E>> = is_float(E);
 
@@ -127,6 +134,7 @@ template <class Key> inline constexpr bool given_once = std::is_same_v<Key, none
 template <class Stage, class Key> inline constexpr bool stage_takes = std::is_same_v<Key, none>;
 template <class Stage, class Key> inline constexpr bool stage_has = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool at_least_one = std::is_same_v<P, none>;
+template <class P, int Most> inline constexpr bool head_is_not_larger = std::is_same_v<P, none>;
 template <class P> inline constexpr bool element_is_float = std::is_same_v<P, none>;
 template <class P> inline constexpr bool kv_element_is_known = std::is_same_v<P, none>;
 template <class P> inline constexpr bool scale_beside_8_bits = std::is_same_v<P, none>;

@@ -54,6 +54,7 @@ template <class Tag, class... P> struct stage_check {
     static constexpr bool value = !std::is_same_v<needed, none> && times<needed, P...> == 0;
   };
   template <class X> struct no_count : std::bool_constant<!is_count<X>> {};
+  template <class X> struct too_wide : std::bool_constant<!is_head_size<X>> {};
   template <class X> struct no_storage : std::bool_constant<!is_storable<X>> {};
   template <class X> struct no_cache : std::bool_constant<!is_cacheable<X>> {};
   template <class X> struct no_scale : std::bool_constant<!has_its_scale<X, P...>> {};
@@ -80,6 +81,7 @@ template <class Tag, class... P> struct stage_check {
   using misplaced = unless<first_culprit<stranger, repeated>, typename key_of<typename first<is_misplaced, P...>::type>::type>;
   using absent = unless<first_culprit<stranger, repeated, misplaced>, decltype(absent_of(typename Tag::needs{}))>;
   using count = typename first<no_count, P...>::type;
+  using wide = typename first<too_wide, P...>::type;
   using storage = typename first<no_storage, P...>::type;
   using cache = typename first<no_cache, P...>::type;
   using scale = unless<first_culprit<stranger, cache>, typename first<no_scale, P...>::type>;
@@ -115,7 +117,7 @@ template <class Tag, class... P> struct stage_check {
   using mask_arity = std::conditional_t<Tag::functions == takes_functions::of_position, arity, none>;
   using branch = typename function_check<Tag::functions, P...>::branch;
 
-  using any = first_culprit<stranger, repeated, misplaced, absent, count, storage, cache, scale, page, clash, factor, window, sigmoid_bias, unpaired, positions, axes, slopes, buckets, alone, group, nameless,
+  using any = first_culprit<stranger, repeated, misplaced, absent, count, wide, storage, cache, scale, page, clash, factor, window, sigmoid_bias, unpaired, positions, axes, slopes, buckets, alone, group, nameless,
                             arity, branch>;
   static constexpr bool ok = std::is_same_v<any, none> && rules::few_enough_inputs<inputs>;
 
@@ -142,6 +144,7 @@ template <class Tag> struct stage_maker {
                   "this stage does not take this property: move it to the stage that does");
     static_assert(rules::stage_has<Tag, typename check::absent>, "this stage lacks a property that it needs: add it");
     static_assert(rules::at_least_one<typename check::count>, "heads and extents are at least 1");
+    static_assert(rules::head_is_not_larger<typename check::wide, most_features>, "head_dim and value_dim are 1 to 576, the largest that schedules are tested for");
     static_assert(rules::element_is_float<typename check::storage>, "the element is f32, f16 or bf16");
     static_assert(rules::kv_element_is_known<typename check::cache>, "kv_element is f32, f16, bf16, int8, e4m3 or e5m2");
     static_assert(rules::scale_beside_8_bits<typename check::scale>,
