@@ -1,6 +1,6 @@
 // A row's call of a kernel, through the runtime as a program would.
 #pragma once
-#include "bench/memory_block.hpp"
+#include "generated/timing/memory_block.hpp"
 #include "bench/timed_call.hpp"
 #include "generated/check.hpp"
 

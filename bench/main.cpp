@@ -1,5 +1,5 @@
 // attune bench: our kernels and other implementations side by side, as JSON and as a table. docs/benchmarks.md.
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include "bench/machine.hpp"
 #include "bench/results.hpp"
 #include "bench/sampling.hpp"
@@ -101,7 +101,7 @@ private:
     try {
       rows_.push_back(run_.measure(w, state));
       const auto &seconds = rows_.back().seconds;
-      say("  {:.4g} ms, peers: {}\n", 1e3 * median(seconds.at(ours)), seconds.size() - 1 - seconds.count(ours_on_one_thread));
+      say("  {:.4g} ms, peers: {}\n", 1e3 * median_of(seconds.at(ours)), seconds.size() - 1 - seconds.count(ours_on_one_thread));
       write();
     } catch (const interruption &) {
       say("  interrupted\n");

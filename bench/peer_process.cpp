@@ -1,5 +1,5 @@
 #include "bench/peer_process.hpp"
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include <cerrno>
 #include <csignal>
 #include <cstring>

@@ -1,5 +1,5 @@
 #include "bench/peers.hpp"
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include "bench/sampling.hpp"
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ std::vector<peer_way> peer_list::prepare(const work &w, const timed_call &ours, 
       note_left_out(name, offer, left_out);
       for (const std::string &way : offer.ways) {
         if (const auto wrong = check(process, way, w, our_output, expected)) left_out[name + " " + way] = *wrong;
-        else ready.push_back({&process, name + " " + way, way, median(process.run(way, 3))});
+        else ready.push_back({&process, name + " " + way, way, median_of(process.run(way, 3))});
       }
     } catch (const peer_error &e) {
       left_out[name] = e.what();

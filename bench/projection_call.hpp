@@ -2,7 +2,7 @@
 // output projection.
 #pragma once
 #include "HalideRuntime.h"
-#include "bench/memory_block.hpp"
+#include "generated/timing/memory_block.hpp"
 #include "bench/timed_call.hpp"
 #include "generated/check.hpp"
 

@@ -11,12 +11,12 @@ double peak_of(const row_result &row, const peak_table &peaks) { return peaks.at
 bool is_timed(const row_result &row) { return row.what.counts != measure::scratch; }
 
 /// GFLOP/s or GB/s of one of the row's samples.
-double rate_of(const row_result &row, const std::string &name) { return row.what.amount() / median(row.seconds.at(name)) / 1e9; }
+double rate_of(const row_result &row, const std::string &name) { return row.what.amount() / median_of(row.seconds.at(name)) / 1e9; }
 
 double value_of(const row_result &row) {
   switch (row.what.counts) {
     case measure::operations: case measure::bytes: return rate_of(row, ours);
-    case measure::time_per_query: return median(row.seconds.at(ours)) * 1e9 / row.what.queries;
+    case measure::time_per_query: return median_of(row.seconds.at(ours)) * 1e9 / row.what.queries;
     case measure::scratch: return double(row.scratch_bytes) / row.what.threads;
   }
   return 0;
@@ -36,10 +36,10 @@ double of_probe_beside(const row_result &row) {
   const std::vector<double> &seconds = row.seconds.at(ours);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < seconds.size(); ++i) ratios.push_back(row.what.amount() / seconds[i] / 1e9 / row.beside[i]);
-  return median(ratios);
+  return median_of(ratios);
 }
 
-double speed_up_of(const row_result &row) { return median(row.seconds.at(ours_on_one_thread)) / median(row.seconds.at(ours)); }
+double speed_up_of(const row_result &row) { return median_of(row.seconds.at(ours_on_one_thread)) / median_of(row.seconds.at(ours)); }
 
 std::string bytes_text(std::size_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{:.0f} KiB", static_cast<double>(bytes) / 1024) : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));

@@ -1,5 +1,5 @@
 #include "bench/rounds.hpp"
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include "bench/sampling.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/memory.hpp"
@@ -28,7 +28,7 @@ template <class Work> double seconds_of(const Work &work) {
 double sample(timed_call &kernel, int threads, int calls) {
   std::vector<double> seconds;
   for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));
-  return median(seconds);
+  return median_of(seconds);
 }
 
 /// The pool's threads stay where they were made: the second thread of every call on the second core.
@@ -64,7 +64,7 @@ std::map<std::string, double> run_round(const work &w, timed_call &kernel, int c
   for (std::size_t i = 0; i < ways.size();) {
     if (interrupted()) throw interruption();
     try {
-      seconds[ways[i].name] = median(ways[i].process->run(ways[i].way, calls_for(ways[i].seconds)));
+      seconds[ways[i].name] = median_of(ways[i].process->run(ways[i].way, calls_for(ways[i].seconds)));
       ++i;
     } catch (const peer_error &e) {
       left_out[ways[i].name] = e.what();

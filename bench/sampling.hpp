@@ -1,21 +1,16 @@
-// Samples of a time, and what is said of them.
+// Samples of a call's time: how many, and how far apart they lie.
 #pragma once
+#include "schedules/samples.hpp"
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
 namespace attune::bench {
 
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t upper = values.size() / 2, lower = (values.size() - 1) / 2;
-  return (values[lower] + values[upper]) / 2;
-}
-
 /// Distance of the quartiles over the median.
 inline double spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return (values[values.size() * 3 / 4] - values[values.size() / 4]) / median(values);
+  return (values[values.size() * 3 / 4] - values[values.size() / 4]) / median_of(values);
 }
 
 /// Calls that one sample is the median of: short calls are repeated for about 15 ms. Odd, so that the median is one of them.

@@ -1,6 +1,6 @@
 // The rows of the comparison: what is called, how it is counted, and against which probe.
 #pragma once
-#include "bench/probes.hpp"
+#include "generated/timing/probes.hpp"
 #include "dsl/reference/reference_operator.hpp"
 #include "runtime/artefact.hpp"
 #include <string>

@@ -4,6 +4,7 @@
 // log-sum-exp by b x max(1, |LSE|), an attention weight by b, a returned score by b x max(1, max|score|), where b is
 // 2e-6 for f32, 2^-10 for f16 and 2^-7 for bf16, and V is the value tensor (for layers: as projected and stored).
 #pragma once
+#include "dsl/call_lengths.hpp"
 #include "dsl/reference/reference.hpp"
 #include "generated/check_tensor.hpp"
 #include "runtime/weights.hpp"
@@ -78,6 +79,10 @@ check_result check_kernel(const artefact_info &info, const reference_operator &o
 /// where the spec allows, batch 0, 1 and 3, zero queries or keys, all memory orders. Cases whose reference takes more than
 /// `work` multiply-adds, all together, are left out, largest first; each kernel has an equal part of the work.
 std::vector<check_case> standard_cases(const numbers &n, const artefact_variant &variant, double work);
+
+/// The cases that a kernel with one schedule goes through, in calls of one bucket: 1, a prime, and one less and one more than each tile size
+/// that the schedule's text names, as queries and as keys, so that no tile divides them; cheapest first, as far as `work` reaches.
+std::vector<check_case> bucket_cases(const numbers &n, std::string_view schedule, length_bucket bucket, double work);
 
 /// How many of the cases run each kernel of the variant, in the order of its kernels.
 std::vector<int> cases_by_kernel(const artefact_variant &variant, const std::vector<check_case> &cases);

@@ -119,6 +119,36 @@ std::vector<check_case> standard_cases(const numbers &n, const artefact_variant 
   return chosen;
 }
 
+std::vector<check_case> bucket_cases(const numbers &n, std::string_view schedule, length_bucket bucket, double work) {
+  const length_limits limits = limits_of(n, bucket);
+  const int few = std::min(limits.queries, 5);
+  std::set<std::pair<int, int>> calls;
+  const auto add = [&](int queries, int keys) {
+    if (n.same_extents) queries = keys;
+    if (limits.hold(queries, keys)) calls.emplace(queries, keys);
+  };
+  std::set<int> lengths{1, 61};
+  for (const int tile : tile_sizes(schedule)) lengths.insert({tile - 1, tile + 1});
+  for (const int length : lengths) {
+    add(few, length);
+    add(few, length + short_keys + 88); // of the long buckets
+    add(length, 37);
+    add(length, short_keys + 89);
+  }
+  std::vector<check_case> cases{{3, n.same_extents ? 19 : few, 19}};
+  for (const auto &[queries, keys] : calls) cases.push_back({1, queries, keys});
+  std::stable_sort(cases.begin(), cases.end(), [&](const check_case &a, const check_case &b) { return work_of(n, a) < work_of(n, b); });
+  double spent = 0;
+  std::vector<check_case> chosen;
+  for (check_case &c : cases) {
+    if ((spent += work_of(n, c)) > work && !chosen.empty()) break;
+    c.order = static_cast<memory_order>(chosen.size() % 3);
+    c.seed = chosen.size() + 1;
+    chosen.push_back(c);
+  }
+  return chosen;
+}
+
 std::vector<int> cases_by_kernel(const artefact_variant &variant, const std::vector<check_case> &cases) {
   std::vector<int> counts(static_cast<std::size_t>(variant.kernel_count));
   for (const check_case &c : cases)

@@ -33,6 +33,7 @@ std::string fingerprint_of(const manifest &m) {
   for (const emitted_kernel &kernel : m.kernels) {
     add(kernel.run);
     add(kernel.schedule.text());
+    add(kernel.schedule.origin);
     for (const length_bucket b : kernel.buckets) add(name_of(b));
   }
   return hexadecimal(state);

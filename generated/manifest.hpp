@@ -33,7 +33,7 @@ struct manifest {
   std::string object;          ///< file name, in the manifest's folder
   std::uintmax_t bytes = 0;    ///< of the object
   double compile_seconds = 0;  ///< lowering and code generation
-  std::string fingerprint;     ///< digest of all that the object depends on
+  std::string fingerprint;     ///< digest of all that the object depends on, and of its schedules' origins
   std::string attune_version, halide_version, llvm_version, generator;
 };
 

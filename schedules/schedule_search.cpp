@@ -27,21 +27,6 @@ const search_space::family &family_of(const search_space &space, const schedule_
 
 } // namespace
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-double mad_of(const std::vector<double> &values) {
-  const double median = median_of(values);
-  std::vector<double> deviations;
-  for (const double v : values) deviations.push_back(std::abs(v - median));
-  return median_of(deviations);
-}
-
 search_space space_of(const operator_description &op, const target_info &target, length_bucket bucket, const std::vector<schedule_point> &more) {
   search_space space;
   for (const schedule_family *f : schedule_families())

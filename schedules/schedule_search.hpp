@@ -2,6 +2,7 @@
 // How points are compiled and timed is no matter of its own.
 #pragma once
 #include "schedules/family.hpp"
+#include "schedules/samples.hpp"
 #include <functional>
 #include <map>
 #include <optional>
@@ -35,10 +36,6 @@ struct trial {
   double default_median = 0;      ///< seconds of the default schedule in these rounds
   double peak = 0;                ///< highest probe, GFLOP/s
 };
-
-double median_of(std::vector<double> values);
-/// Median absolute deviation from the median.
-double mad_of(const std::vector<double> &values);
 
 /// The points that may be proposed.
 struct search_space {

@@ -1,5 +1,5 @@
 // attune tune: searches the fastest schedules of stock specs on this machine, and records them.
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include "generated/table_options.hpp"
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
@@ -93,7 +93,7 @@ void run(const request &r) {
   const operator_description description = spec.describe();
   const target_info &target = target_to_tune(r.target, description);
   const fs::path log = r.log.empty() ? where.tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
-  bench::catch_interrupts();
+  catch_interrupts();
   const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), where.tables, log, tables_in_use().cpu, r.afresh, r.once});
   if (end == tuning_end::nothing_to_do) fmt::print("{} for {}: tuned already, as {} says\n", spec.name, target.name, log.string());
   if (end == tuning_end::interrupted) throw CLI::RuntimeError(130);

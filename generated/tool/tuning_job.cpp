@@ -1,5 +1,5 @@
 #include "generated/tool/tuning_job.hpp"
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include "generated/digest.hpp"
 #include "generated/emitter.hpp"
 #include "generated/files.hpp"
@@ -96,11 +96,11 @@ public:
     const double search_time = order_.seconds * (1 - race_share * static_cast<double>(order_.calls.size()));
     for (const bucket_search &s : searches_)
       if (s.search.best()) measurer_.set_best(s.key.bucket, s.search.best()->ratio);
-    tune(searches_, measurer_, log_, [&] { return bench::interrupted() || seconds_since(start_) > search_time; }, [&](const measurer::result &r) { take(r, search_time); });
+    tune(searches_, measurer_, log_, [&] { return interrupted() || seconds_since(start_) > search_time; }, [&](const measurer::result &r) { take(r, search_time); });
     progress_.clear();
     std::vector<outcome> outcomes;
-    for (std::size_t i = 0; i < searches_.size() && !bench::interrupted(); ++i) outcomes.push_back(compare(i));
-    if (bench::interrupted()) {
+    for (std::size_t i = 0; i < searches_.size() && !interrupted(); ++i) outcomes.push_back(compare(i));
+    if (interrupted()) {
       show_unfinished();
       return tuning_end::interrupted;
     }

@@ -22,7 +22,7 @@ struct tuning_order {
 tuned_calls usual_calls(length_bucket);
 
 enum class tuning_end { recorded, nothing_to_do, interrupted };
-/// Shows progress on stderr and the outcome on stdout. After an interruption (bench/interrupt.hpp) nothing is recorded, and the
+/// Shows progress on stderr and the outcome on stdout. After an interruption (generated/timing/interrupt.hpp) nothing is recorded, and the
 /// log holds all that was tried.
 tuning_end tune_spec(const tuning_order &);
 

@@ -21,28 +21,6 @@ namespace {
 constexpr std::chrono::seconds compile_patience{60};
 constexpr double timing_patience = 30; // seconds; and many times what the default schedule took, once that is known
 
-/// Calls whose lengths divide no tile: one more than each number of the schedule, and small ones.
-std::vector<check_case> gate_cases(const numbers &n, const schedule_point &point, bool decodes) {
-  std::set<int> lengths{1, 61};
-  for (const auto &[name, value] : point.parameters)
-    if (value >= 16 && value <= 1024) lengths.insert(value + 1);
-  constexpr int longest_square = 140;
-  const int few = decodes ? decode_queries(n) : 5;
-  std::vector<check_case> cases;
-  const auto add = [&](int batch, int queries, int keys) {
-    cases.push_back({batch, queries, keys, static_cast<memory_order>(cases.size() % 3), cases.size() + 1});
-  };
-  for (const int length : lengths) {
-    if (n.same_extents && length <= longest_square) add(1, length, length);
-    if (n.same_extents) continue;
-    add(1, few, length);
-    if (!decodes && length <= longest_square) add(1, length, 7);
-  }
-  if (n.same_extents) add(3, 19, 19);
-  else add(3, decodes ? few : 19, 37);
-  return cases;
-}
-
 /// One line for each trial. The key carries the bucket only: whoever reads it knows the rest.
 void write_answers(const fs::path &file, const std::vector<measurer::result> &all) {
   std::string text;
@@ -84,13 +62,13 @@ process_measurer::process_measurer(const operator_description &spec, const refer
                                    const std::vector<tuned_calls> &calls, int threads)
     : spec_(spec), reference_(reference), target_(target), threads_(threads), halide_runtime_(folder_ / "halide_runtime.o"),
       weights_(std::make_shared<check_weights>(spec.n, 1)) {
-  const std::vector<int> &cores = bench::usable_cores();
+  const std::vector<int> &cores = usable_cores();
   if (static_cast<int>(cores.size()) < threads) throw std::runtime_error(fmt::format("--threads is {}, but this process may use {} CPUs", threads, cores.size()));
   timing_cores_.assign(cores.begin(), cores.begin() + threads);
   compiling_cores_.assign(cores.begin() + threads, cores.end());
   shares_cores_ = compiling_cores_.empty();
   if (shares_cores_) compiling_cores_ = cores;
-  bench::stay_on(compiling_cores_);
+  stay_on(compiling_cores_);
   for (const tuned_calls &c : calls) calls_.push_back({c, space_of(spec, target, c.bucket, {}).starts.front(), nullptr});
 }
 
@@ -127,7 +105,7 @@ void process_measurer::compile_all(const std::vector<schedule_point> &points) {
   std::set<std::string> once;
   for (const schedule_point &p : points) {
     if (!once.insert(p.text()).second) continue;
-    const job j = compile(p, bench::usable_cores());
+    const job j = compile(p, usable_cores());
     if (!j.process) continue;
     if (const process_end ended = j.process->wait(); ended.how != process_end::done)
       throw std::runtime_error(fmt::format("schedule \"{}\" could not be compiled: {}", p.text(), ended.what));
@@ -216,14 +194,10 @@ std::vector<measurer::result> process_measurer::timed(const job &j) const {
 
 trial_kernel process_measurer::load(const schedule_point &point) const { return {spec_, target_, point, libraries_.at(point.text())}; }
 
-std::string process_measurer::wrong_answers(const trial_kernel &kernel, const schedule_point &point, bool decodes) {
-  constexpr double most_work = 1.2e8; // multiply-adds of the reference for one case: 0.1 s
-  const numbers &n = spec_.n;
-  for (const check_case &how : gate_cases(n, point, decodes)) {
-    const double scores = 1.0 * how.keys * n.heads * (n.head_dim + n.value_dim), projections = 4.0 * n.model_dim * n.heads * n.head_dim;
-    if (how.batch * how.queries * (scores + projections) > most_work) continue;
+std::string process_measurer::wrong_answers(const trial_kernel &kernel, const schedule_point &point, length_bucket bucket) {
+  constexpr double work = 1e8; // multiply-adds of the reference: 0.1 s
+  for (const check_case &how : bucket_cases(spec_.n, point.text(), bucket, work))
     if (const check_result r = check_kernel(kernel.info(), reference_, kernel.target(), how, weights_); !r.passed) return r.text;
-  }
   return "";
 }
 
@@ -243,18 +217,19 @@ std::string process_measurer::differs_from_default(bucket_calls &c, const trial_
 void process_measurer::time_point(const job &j, const fs::path &answers) {
   const trial_kernel kernel = load(j.point);
   const std::vector<bucket_calls *> calls = calls_of(j.point);
-  const bool decodes = std::all_of(calls.begin(), calls.end(), [](const bucket_calls *c) { return is_decode(c->lengths.bucket); });
   std::vector<result> all;
   for (const bucket_calls *c : calls) all.push_back({c->lengths.bucket, {j.point}});
-  std::string wrong = wrong_answers(kernel, j.point, decodes);
+  std::string wrong;
+  for (const bucket_calls *c : calls)
+    if (wrong.empty()) wrong = wrong_answers(kernel, j.point, c->lengths.bucket);
   std::map<std::string, std::unique_ptr<trial_kernel>> defaults;
   for (std::size_t i = 0; i < calls.size() && wrong.empty(); ++i) {
     auto &d = defaults[calls[i]->default_point.text()];
     if (!d) d.reset(new trial_kernel(spec_, target_, calls[i]->default_point, libraries_.at(calls[i]->default_point.text())));
     wrong = differs_from_default(*calls[i], *d, kernel);
   }
-  bench::probes core({timing_cores_.front()});
-  const bench::probe_kind kind = bench::compute_probe(target_.id, spec_.n.element);
+  probes core({timing_cores_.front()});
+  const probe_kind kind = compute_probe(target_.id, spec_.n.element);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     trial &t = all[i].t;
     t.why = wrong;
@@ -281,16 +256,16 @@ void process_measurer::time_race(bucket_calls &c, const std::vector<schedule_poi
     loaded.emplace_back(new trial_kernel(spec_, target_, p, libraries_.at(p.text())));
     all.push_back({c.lengths.bucket, {p}});
     trial &t = all.back().t;
-    t.why = wrong_answers(*loaded.back(), p, is_decode(c.lengths.bucket));
+    t.why = wrong_answers(*loaded.back(), p, c.lengths.bucket);
     if (t.why.empty()) t.why = differs_from_default(c, *loaded.front(), *loaded.back());
     t.status = t.why.empty() ? trial_status::ok : trial_status::wrong;
     if (t.status == trial_status::ok) kernels.push_back(loaded.back().get());
     else all.pop_back();
   }
   if (all.empty() || all.front().t.point.text() != points.front().text()) throw std::runtime_error("the default schedule's answers are wrong");
-  bench::probes core({timing_cores_.front()});
+  probes core({timing_cores_.front()});
   timing_plan plan{threads_, 5, 41, seconds, highest_probe_, 0};
-  const timing times = time_rounds(*c.call, kernels, core, bench::compute_probe(target_.id, spec_.n.element), plan);
+  const timing times = time_rounds(*c.call, kernels, core, compute_probe(target_.id, spec_.n.element), plan);
   for (std::size_t k = 0; k < all.size(); ++k) {
     trial &t = all[k].t;
     t.seconds = times.seconds[k], t.peak = times.peak;

@@ -66,8 +66,8 @@ private:
   std::vector<bucket_calls *> calls_of(const schedule_point &);
   void time_point(const job &, const std::filesystem::path &answers);
   void time_race(bucket_calls &, const std::vector<schedule_point> &, double seconds, const std::filesystem::path &answers);
-  /// What is wrong with a kernel's answers; empty if nothing is.
-  std::string wrong_answers(const trial_kernel &, const schedule_point &, bool decodes);
+  /// What is wrong with a kernel's answers in calls of a bucket; empty if nothing is.
+  std::string wrong_answers(const trial_kernel &, const schedule_point &, length_bucket);
   std::string differs_from_default(bucket_calls &, const trial_kernel &default_kernel, const trial_kernel &);
   trial_kernel load(const schedule_point &) const;
 

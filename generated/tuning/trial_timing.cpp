@@ -37,7 +37,7 @@ timed_call::timed_call(const reference_operator &op, int batch, int queries, int
     const std::size_t bytes = from.memory().size();
     t.stride = (bytes + 63) / 64 * 64;
     t.copies = rotates ? 1 + cold_bytes / (2 * t.stride + 1) : 1;
-    t.memory = bench::memory_block(t.copies * t.stride);
+    t.memory = memory_block(t.copies * t.stride);
     for (std::size_t c = 0; c < t.copies; ++c) std::memcpy(t.copy(c), from.data(), bytes);
     t.count = static_cast<std::size_t>(from.count());
     t.reference.element = t.shape.element, t.reference.writable = t.shape.written, t.reference.rank = t.shape.rank;
@@ -80,7 +80,7 @@ namespace {
 /// Calls kernels in rounds and keeps their times.
 class rounds {
 public:
-  rounds(timed_call &call, const std::vector<const trial_kernel *> &kernels, bench::probes &core, bench::probe_kind kind, const timing_plan &plan)
+  rounds(timed_call &call, const std::vector<const trial_kernel *> &kernels, probes &core, probe_kind kind, const timing_plan &plan)
       : call_(call), kernels_(kernels), core_(core), kind_(kind), plan_(plan), repeats_(kernels.size(), 1), dropped_(kernels.size(), false) {
     result_.seconds.resize(kernels.size());
     result_.peak = plan.highest;
@@ -135,8 +135,8 @@ private:
 
   timed_call &call_;
   const std::vector<const trial_kernel *> &kernels_;
-  bench::probes &core_;
-  bench::probe_kind kind_;
+  probes &core_;
+  probe_kind kind_;
   timing_plan plan_;
   std::vector<int> repeats_;
   std::vector<bool> dropped_;
@@ -145,7 +145,7 @@ private:
 };
 } // namespace
 
-timing time_rounds(timed_call &call, const std::vector<const trial_kernel *> &kernels, bench::probes &core, bench::probe_kind kind, const timing_plan &plan) {
+timing time_rounds(timed_call &call, const std::vector<const trial_kernel *> &kernels, probes &core, probe_kind kind, const timing_plan &plan) {
   return rounds(call, kernels, core, kind, plan).run();
 }
 

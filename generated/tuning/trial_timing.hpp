@@ -1,7 +1,7 @@
 // Timing of kernels against each other: one call's tensors, and rounds in which every kernel is called.
 #pragma once
-#include "bench/memory_block.hpp"
-#include "bench/probes.hpp"
+#include "generated/timing/memory_block.hpp"
+#include "generated/timing/probes.hpp"
 #include "generated/check.hpp"
 #include "generated/tuning/trial_kernel.hpp"
 #include <memory>
@@ -26,7 +26,7 @@ private:
   struct tensor {
     tensor_shape shape;
     tensor_ref reference;
-    bench::memory_block memory;          ///< the copies, one after the other
+    memory_block memory;          ///< the copies, one after the other
     std::size_t copies = 0, stride = 0;  ///< none for packed weights; bytes from one to the next
     std::size_t count = 0;               ///< elements of one copy
     char *copy(std::size_t i) const { return memory.data() + i % copies * stride; }
@@ -55,6 +55,6 @@ struct timing_plan {
 /// Calls all kernels once in each round, between two probes of the core; a round whose probe is 5 % below the highest was
 /// disturbed, and is done again, a few times at most. Each kernel has been called before. Short calls are repeated until a
 /// millisecond has passed.
-timing time_rounds(timed_call &, const std::vector<const trial_kernel *> &, bench::probes &, bench::probe_kind, const timing_plan &);
+timing time_rounds(timed_call &, const std::vector<const trial_kernel *> &, probes &, probe_kind, const timing_plan &);
 
 } // namespace attune

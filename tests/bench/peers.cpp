@@ -1,5 +1,5 @@
 // Peers that are right, wrong, or fail: only what is right is counted, everything else is named, and nothing ends the run.
-#include "bench/probes.hpp"
+#include "generated/timing/probes.hpp"
 #include "bench_program.hpp"
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
@@ -77,6 +77,6 @@ TEST_CASE("A known peer that is not installed is named as missing") {
 }
 
 int main(int argc, char **argv) {
-  if (!attune::bench::has_probe(attune::bench::probe_kind::fma_512)) return 77; // peers stand beside the rows of AVX-512
+  if (!attune::has_probe(attune::probe_kind::fma_512)) return 77; // peers stand beside the rows of AVX-512
   return Catch::Session().run(argc, argv);
 }

@@ -1,10 +1,10 @@
 // The probes measure something wherever the machine has the instructions, and nothing where it lacks them.
-#include "bench/probes.hpp"
+#include "generated/timing/probes.hpp"
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
 using namespace attune;
-using namespace attune::bench;
+
 
 TEST_CASE("A probe measures what the machine has, on one core and on all") {
   for (const std::vector<int> &cores : {std::vector<int>{usable_cores().front()}, usable_cores()}) {

@@ -40,40 +40,14 @@ std::vector<schedule_table> shipped_tables() {
   return all;
 }
 
-/// Multiply-adds of attention in the reference, about.
-double work_of(const numbers &n, int queries, int keys) { return 1.0 * queries * keys * n.heads * (n.head_dim + n.value_dim + 40); }
-
-/// Calls of the bucket whose lengths divide no tile: one more and one less than each number of the schedule.
-std::vector<check_case> cases_of(const numbers &n, const schedule_point &point, length_bucket bucket) {
-  const length_limits limits = limits_of(n, bucket);
-  const int few = std::min(limits.queries, 5);
-  std::set<std::pair<int, int>> calls;
-  const auto add = [&](int queries, int keys) {
-    constexpr double longest = 1e8;
-    if (n.same_extents) queries = keys;
-    if (limits.hold(queries, keys) && work_of(n, queries, keys) < longest) calls.emplace(queries, keys);
-  };
-  std::set<int> lengths{1, 61};
-  for (const auto &[name, value] : point.parameters)
-    if (value >= 8) lengths.insert({value - 1, value + 1});
-  for (const int length : lengths) {
-    add(few, length);
-    add(few, length + 600); // of the long buckets
-    add(length, 37);
-    add(length, 601);
-  }
-  std::vector<check_case> cases;
-  for (const auto &[queries, keys] : calls) cases.push_back(shape(1, queries, keys, static_cast<memory_order>(cases.size() % 3)));
-  cases.push_back(shape(3, n.same_extents ? 19 : few, 19));
-  return cases;
-}
+constexpr double work = 2e9; ///< multiply-adds of the reference for one bucket of one kernel: two seconds at most
 
 /// What is wrong with the first case that is; empty if none is. `cases` counts them.
 std::string complaint(const recorded_kernel &recorded, const operator_description &op, const reference_operator &meaning, int &cases) {
   const pinned_kernel kernel = compile_kernel(op, recorded.point);
   const auto weights = std::make_shared<check_weights>(op.n, 1);
   for (const length_bucket bucket : recorded.buckets)
-    for (const check_case &how : cases_of(op.n, recorded.point, bucket)) {
+    for (const check_case &how : bucket_cases(op.n, recorded.point.text(), bucket, work)) {
       ++cases;
       const check_result result = check_kernel(kernel->info(), meaning, target_under_test(), how, weights);
       if (!result.passed) return result.text;
@@ -91,7 +65,7 @@ TEST_CASE("a recorded schedule is checked in calls of its buckets, and what is w
   int cases = 0;
   for (const auto &[family, bucket] : {std::pair{"decode", length_bucket::decode_long}, {"chunk", length_bucket::prefill_short}}) {
     const recorded_kernel recorded{op.name, point_of(family, op), {bucket}};
-    for (const check_case &how : cases_of(op.n, recorded.point, bucket))
+    for (const check_case &how : bucket_cases(op.n, recorded.point.text(), bucket, work))
       if (how.batch == 1) CHECK(limits_of(op.n, bucket).hold(how.queries, how.keys));
     CHECK(complaint(recorded, op, refer<full>(), cases) == "");
     CHECK_THAT(complaint(recorded, op, refer<past>(), cases), Catch::Contains("output is wrong at"));

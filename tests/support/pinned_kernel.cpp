@@ -1,5 +1,5 @@
 #include "tests/support/pinned_kernel.hpp"
-#include "bench/probes.hpp"
+#include "generated/timing/probes.hpp"
 #include "generated/emitter.hpp"
 #include "generated/tuning/process_measurer.hpp"
 #include <cstring>
@@ -22,7 +22,7 @@ struct workshop {
   int count = 0;
   workshop() {
     child_process runtime([&] { return emit_runtime({&info_of(target_under_test())}, folder / "halide_runtime.o"), 0; }, folder / "runtime.txt",
-                          bench::usable_cores(), compile_patience);
+                          usable_cores(), compile_patience);
     must_end_well(runtime, "the Halide runtime");
   }
 };
@@ -61,10 +61,10 @@ std::vector<pinned_kernel> compile_kernels(const operator_description &op, const
     kernels.push_back(std::make_unique<const trial_kernel>(op, target, j.point, j.library));
   };
   for (const schedule_point &p : points) {
-    if (compiling.size() == bench::usable_cores().size()) finish_one();
+    if (compiling.size() == usable_cores().size()) finish_one();
     job j{p, shop.folder / (std::to_string(shop.count++) + ".so"), nullptr};
     const auto compile = [&op, &target, p, library = j.library] { return compile_trial(op, target, p, shop.folder / "halide_runtime.o", library); };
-    j.process = std::make_unique<child_process>(compile, std::filesystem::path(j.library).replace_extension(".txt"), bench::usable_cores(), compile_patience);
+    j.process = std::make_unique<child_process>(compile, std::filesystem::path(j.library).replace_extension(".txt"), usable_cores(), compile_patience);
     compiling.push_back(std::move(j));
   }
   while (!compiling.empty()) finish_one();

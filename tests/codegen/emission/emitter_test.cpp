@@ -57,6 +57,17 @@ TEST_CASE("a changed spec, schedule or library, or a missing object, is emitted 
   SECTION("another schedule") {
     CHECK(emit({both, avx2, "test", folder.path, pinned_everywhere(both.n, with_key_chunk_doubled())}).outcome == emission::emitted);
   }
+  SECTION("the same schedules from elsewhere, as the manifest then says") {
+    emission_order order{both, avx2, "test", folder.path, {}};
+    for (const length_bucket b : buckets_of(both.n)) {
+      order.pinned[b] = choose_schedule(both, avx2, b);
+      order.pinned[b].origin = "table avx2/elsewhere";
+    }
+    const emission again = emit(order);
+    CHECK(again.outcome == emission::emitted);
+    CHECK(read_manifest(folder.path / "both.avx2.json")->kernels.front().schedule.origin == "table avx2/elsewhere");
+    CHECK(emit(order).outcome == emission::unchanged);
+  }
   SECTION("another library") { CHECK(emit({both, avx2, "elsewhere", folder.path, {}}).outcome == emission::emitted); }
   SECTION("the object is gone") {
     std::filesystem::remove(folder.path / "both.avx2.o");

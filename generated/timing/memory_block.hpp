@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <utility>
 
-namespace attune::bench {
+namespace attune {
 
 class memory_block {
 public:
@@ -34,4 +34,4 @@ private:
   std::size_t bytes_ = 0, mapped_ = 0;
 };
 
-} // namespace attune::bench
+} // namespace attune

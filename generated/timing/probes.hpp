@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace attune::bench {
+namespace attune {
 
 enum class probe_kind {
   fma_256,     ///< f32 fused multiply-adds on registers of 256 bits, GFLOP/s
@@ -50,4 +50,4 @@ private:
   std::unique_ptr<team> team_;
 };
 
-} // namespace attune::bench
+} // namespace attune

@@ -1,5 +1,5 @@
-#include "bench/probes.hpp"
-#include "bench/memory_block.hpp"
+#include "generated/timing/probes.hpp"
+#include "generated/timing/memory_block.hpp"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-namespace attune::bench {
+namespace attune {
 namespace {
 using clock = std::chrono::steady_clock;
 
@@ -222,4 +222,4 @@ probes::~probes() = default;
 
 double probes::run(probe_kind kind) { return has_probe(kind) ? team_->run(kind) : 0; }
 
-} // namespace attune::bench
+} // namespace attune

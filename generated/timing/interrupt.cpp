@@ -1,7 +1,7 @@
-#include "bench/interrupt.hpp"
+#include "generated/timing/interrupt.hpp"
 #include <csignal>
 
-namespace attune::bench {
+namespace attune {
 namespace {
 volatile std::sig_atomic_t caught = 0;
 } // namespace
@@ -16,4 +16,4 @@ void catch_interrupts() {
 
 bool interrupted() { return caught != 0; }
 
-} // namespace attune::bench
+} // namespace attune
