@@ -98,7 +98,7 @@ void kernel_call::run(int threads) {
   call_options options;
   options.target = work_.target;
   options.threads = threads;
-  require(call(work_.info(), all.data(), static_cast<int>(all.size()), nullptr, 0, options));
+  require(call(work_.info(), all.data(), static_cast<int>(all.size()), work_.call_numbers.data(), static_cast<int>(work_.call_numbers.size()), options));
 }
 
 std::size_t kernel_call::scratch_bytes() {
@@ -108,7 +108,7 @@ std::size_t kernel_call::scratch_bytes() {
   options.target = work_.target;
   options.threads = work_.threads;
   options.memory = counted.hooks();
-  require(call(work_.info(), all.data(), static_cast<int>(all.size()), nullptr, 0, options));
+  require(call(work_.info(), all.data(), static_cast<int>(all.size()), work_.call_numbers.data(), static_cast<int>(work_.call_numbers.size()), options));
   return counted.most();
 }
 
@@ -152,6 +152,7 @@ expected_rows kernel_call::reference() const {
     a.key = last_of(input_of(tensor_role::key), keys);
     a.value = last_of(input_of(tensor_role::value), keys);
   }
+  for (int i = 0; i < signature_.number_count; ++i) number_of(a, signature_.call_numbers[i]) = work_.call_numbers[static_cast<std::size_t>(i)];
   reference_answer answer = evaluate_reference(op, a);
   return {std::move(answer.output), error_bound(op.n.element) * answer.largest_value};
 }

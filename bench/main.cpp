@@ -5,6 +5,7 @@
 #include "bench/sampling.hpp"
 #include "generated/files.hpp"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -101,7 +102,7 @@ private:
     try {
       rows_.push_back(run_.measure(w, state));
       const auto &seconds = rows_.back().seconds;
-      say("  {:.4g} ms, peers: {}\n", 1e3 * median_of(seconds.at(ours)), seconds.size() - 1 - seconds.count(ours_on_one_thread));
+      say("  {:.4g} ms, peers: {}\n", 1e3 * median_of(seconds.at(ours)), std::count_if(seconds.begin(), seconds.end(), [](const auto &s) { return !is_ours(s.first); }));
       write();
     } catch (const interruption &) {
       say("  interrupted\n");

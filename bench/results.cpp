@@ -26,7 +26,7 @@ double value_of(const row_result &row) {
 std::map<std::string, double> peers_of(const row_result &row, const peak_table &peaks) {
   std::map<std::string, double> all;
   for (const auto &[name, samples] : row.seconds)
-    if (name != ours && name != ours_on_one_thread) all[name] = rate_of(row, name) / peak_of(row, peaks);
+    if (!is_ours(name)) all[name] = rate_of(row, name) / peak_of(row, peaks);
   return all;
 }
 
@@ -40,6 +40,22 @@ double of_probe_beside(const row_result &row) {
 }
 
 double speed_up_of(const row_result &row) { return median_of(row.seconds.at(ours_on_one_thread)) / median_of(row.seconds.at(ours)); }
+
+/// Our time over that of the same operator with its numbers in the spec, round by round.
+double over_fixed_of(const row_result &row) {
+  const std::vector<double> &here = row.seconds.at(ours), &fixed = row.seconds.at(ours_fixed);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < here.size(); ++i) ratios.push_back(here[i] / fixed[i]);
+  return median_of(ratios);
+}
+
+/// "1.2 %, 3 again, 1 disturbed"
+std::string spread_text(const row_result &row) {
+  std::string text = fmt::format("{:.1f} %", 100 * spread(row.seconds.at(ours)));
+  if (row.disturbed) text += fmt::format(", {} again", row.disturbed);
+  if (!row.kept_disturbed.empty()) text += fmt::format(", {} disturbed", row.kept_disturbed.size());
+  return text;
+}
 
 std::string bytes_text(std::size_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{:.0f} KiB", static_cast<double>(bytes) / 1024) : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -58,7 +74,7 @@ std::vector<std::string> cells_of(const row_result &row, const peak_table &peaks
           fmt::format("{:.3f}", of_probe_beside(row)),
           best == peers.end() ? "–" : fmt::format("{:.3f} {}", best->second, best->first),
           row.seconds.count(ours_on_one_thread) ? fmt::format("{:.2f}", speed_up_of(row)) : "",
-          fmt::format("{:.1f} %{}", 100 * spread(row.seconds.at(ours)), row.disturbed ? fmt::format(", {} again", row.disturbed) : ""),
+          spread_text(row),
           scratch};
 }
 } // namespace
@@ -74,12 +90,14 @@ nlohmann::ordered_json as_json(const row_result &row, const peak_table &peaks) {
   j["peers"] = peers_of(row, peaks);
   j["spread"] = spread(row.seconds.at(ours));
   if (row.seconds.count(ours_on_one_thread)) j["speed_up"] = speed_up_of(row);
+  if (row.seconds.count(ours_fixed)) j["over_fixed"] = over_fixed_of(row);
   j["probe"] = name_of(row.what.probe());
   j["peak"] = peak_of(row, peaks);
   j["operations"] = row.what.operations();
   j["bytes_at_least"] = row.what.least_bytes();
   j["rounds"] = row.seconds.at(ours).size();
   j["disturbed"] = row.disturbed;
+  j["kept_disturbed"] = row.kept_disturbed;
   j["probe_beside"] = row.beside;
   j["seconds"] = row.seconds;
   return j;
@@ -93,6 +111,8 @@ std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks
     for (const auto &[name, why] : row.left_out) without[fmt::format("without {}: {}", name, why)].push_back(row.what.name);
   }
   std::string notes;
+  for (const row_result &row : rows)
+    if (row.seconds.count(ours_fixed)) notes += fmt::format("{} takes {:.4f} of the time of the same operator with its numbers in the spec\n", row.what.name, over_fixed_of(row));
   for (const auto &[what, works] : without)
     notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
   return as_columns(cells) + (notes.empty() ? "" : "\n" + notes);

@@ -55,12 +55,31 @@ void keep_near(std::vector<peer_way> &ways) {
   std::erase_if(ways, [limit](const peer_way &way) { return way.seconds > limit; });
 }
 
+/// A work's call, and that of the same operator with its numbers in the spec, if it has one.
+struct own_calls {
+  std::unique_ptr<timed_call> kernel, fixed;
+
+  explicit own_calls(const work &w) : kernel(make_call(w)), fixed(w.fixed ? make_call(*w.fixed) : nullptr) {}
+  /// The seconds of the first call. Throws where an output is wrong.
+  double first(const work &w, const expected_rows &expected, double &error) {
+    const double seconds = seconds_of([&] { kernel->run(w.threads); });
+    error = error_in_bounds(kernel->output(), expected, w);
+    if (fixed) {
+      fixed->run(w.threads);
+      error = std::max(error, error_in_bounds(fixed->output(), expected, w));
+    }
+    if (!(error <= 1)) throw std::runtime_error(fmt::format("{}: our own output is wrong: off by {:.3g}, allowed {:.3g}", w.name, error * expected.bound, expected.bound));
+    return seconds;
+  }
+};
+
 /// One round of all; a peer that fails now is dropped for good.
-std::map<std::string, double> run_round(const work &w, timed_call &kernel, int calls, std::vector<peer_way> &ways,
+std::map<std::string, double> run_round(const work &w, const own_calls &own, int calls, std::vector<peer_way> &ways,
                                         std::map<std::string, std::string> &left_out) {
   std::map<std::string, double> seconds;
-  seconds[ours] = sample(kernel, w.threads, calls);
-  if (w.threads > 1) seconds[ours_on_one_thread] = sample(kernel, 1, calls);
+  seconds[ours] = sample(*own.kernel, w.threads, calls);
+  if (w.threads > 1) seconds[ours_on_one_thread] = sample(*own.kernel, 1, calls);
+  if (own.fixed) seconds[ours_fixed] = sample(*own.fixed, w.threads, calls);
   for (std::size_t i = 0; i < ways.size();) {
     if (interrupted()) throw interruption();
     try {
@@ -91,15 +110,12 @@ double bench_run::probe(const work &w) {
 }
 
 row_result bench_run::measure(const work &w, benchmark::State &state) {
-  row_result row{w, {}, {}, {}, schedule_of(w), 0, 0, 0};
-  const std::unique_ptr<timed_call> made = make_call(w);
-  timed_call &kernel = *made;
+  row_result row{w, {}, {}, {}, schedule_of(w), 0, 0, 0, {}};
+  own_calls own(w);
+  timed_call &kernel = *own.kernel;
   row.scratch_bytes = kernel.scratch_bytes();
   const expected_rows expected = kernel.reference();
-  const double first = seconds_of([&] { kernel.run(w.threads); });
-  row.error = error_in_bounds(kernel.output(), expected, w);
-  if (!(row.error <= 1))
-    throw std::runtime_error(fmt::format("{}: our own output is wrong: off by {:.3g}, allowed {:.3g}", w.name, row.error * expected.bound, expected.bound));
+  const double first = own.first(w, expected, row.error);
   std::vector<peer_way> ways = peers.prepare(w, kernel, expected, row.left_out);
   const int calls = w.counts == measure::scratch ? 1 : calls_for(std::min(first, seconds_of([&] { kernel.run(w.threads); })));
 
@@ -110,11 +126,15 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
     double beside = 0;
     for (int tries = 1;; ++tries) {
       if (interrupted()) throw interruption();
-      seconds = run_round(w, kernel, calls, ways, row.left_out);
+      seconds = run_round(w, own, calls, ways, row.left_out);
       const double after = probe(w), slower = std::min(before, after), highest = peaks.at({w.probe(), w.threads});
       beside = std::max(before, after);
       before = after;
-      if (slower >= undisturbed * highest || tries == most_tries) break;
+      if (slower >= undisturbed * highest) break;
+      if (tries == most_tries) {
+        row.kept_disturbed.push_back(static_cast<int>(row.beside.size()));
+        break;
+      }
       ++row.disturbed;
     }
     row.beside.push_back(beside);

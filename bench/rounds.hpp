@@ -12,15 +12,17 @@ using peak_table = std::map<std::pair<probe_kind, int>, double>;
 
 struct row_result {
   work what;
-  std::map<std::string, std::vector<double>> seconds; ///< of one call, a sample per round: "attune", "attune, one thread", peers
+  std::map<std::string, std::vector<double>> seconds; ///< of one call, a sample per round: by name: ours (below) and peers
   std::vector<double> beside;                         ///< of each round: the better of the probes before and after it
   std::map<std::string, std::string> left_out;        ///< peers that are not in the row, and why
   std::string schedule;                               ///< family and parameters of our kernel
   std::size_t scratch_bytes = 0;
   double error = 0;                                   ///< of our output, in units of its bound
   int disturbed = 0;                                  ///< rounds that were run again
+  std::vector<int> kept_disturbed;                    ///< rounds, counted from 0, that were disturbed at the last try too, and count all the same
 };
-inline constexpr const char *ours = "attune", *ours_on_one_thread = "attune, one thread";
+inline constexpr const char *ours = "attune", *ours_on_one_thread = "attune, one thread", *ours_fixed = "attune, numbers in the spec";
+inline bool is_ours(const std::string &name) { return name == ours || name == ours_on_one_thread || name == ours_fixed; }
 
 /// Thrown when Ctrl-C came before a row was complete.
 struct interruption : std::runtime_error {

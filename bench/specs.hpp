@@ -31,6 +31,15 @@ struct window_12x64 {
   static constexpr auto spec =
       operands(heads<12>, head_dim<64>, element<f32>, self_attention) | mask(causal<>, sliding_window<1024>) | softmax() | weighted_sum();
 };
+/// Numbers that a call brings, and the same written down.
+struct run_time_12x64 {
+  static constexpr auto spec = operands(heads<12>, head_dim<64>, element<f32>, self_attention) | scores(scale<runtime>, softcap<runtime>)
+                             | mask(causal<>, sliding_window<runtime>) | softmax() | weighted_sum();
+};
+struct fixed_12x64 {
+  static constexpr auto spec = operands(heads<12>, head_dim<64>, element<f32>, self_attention) | scores(scale<1, 8>, softcap<50>)
+                             | mask(causal<>, sliding_window<1024>) | softmax() | weighted_sum();
+};
 /// The attention layer of all-MiniLM-L6-v2 (six of one shape) on a batch without padding.
 struct minilm_layer {
   static constexpr auto spec =

@@ -5,12 +5,14 @@
 #include "attune_bench_kernels/decode_12x64_bf16.hpp"
 #include "attune_bench_kernels/decode_32_8x128.hpp"
 #include "attune_bench_kernels/decode_32_8x128_bf16.hpp"
+#include "attune_bench_kernels/fixed_12x64.hpp"
 #include "attune_bench_kernels/layer_768.hpp"
 #include "attune_bench_kernels/layer_768_bf16.hpp"
 #include "attune_bench_kernels/minilm_layer.hpp"
 #include "attune_bench_kernels/prefill_12x128.hpp"
 #include "attune_bench_kernels/prefill_12x64.hpp"
 #include "attune_bench_kernels/prefill_12x64_bf16.hpp"
+#include "attune_bench_kernels/run_time_12x64.hpp"
 #include "attune_bench_kernels/window_12x64.hpp"
 #include "bench/specs.hpp"
 #include "dsl/reference/refer.hpp"
@@ -62,6 +64,16 @@ public:
     w.cold = w.compared = true;
     all.push_back(w);
   }
+  /// `numbers`: what Fixed has written down and Spec leaves to the call, in the order of its signature.
+  template <class Spec, class Fixed> void add_run_time(target_id target, const char *shape, std::initializer_list<int> lengths, const std::vector<double> &numbers) {
+    for (int length : lengths) {
+      work w = row<Spec>("run_time", target, shape, length, length);
+      w.name += fmt::format("/{}", length);
+      w.call_numbers = numbers;
+      w.fixed = std::make_shared<const work>(row<Fixed>("fixed", target, shape, length, length));
+      all.push_back(w);
+    }
+  }
   /// Scratch does not depend on the number of queries, which is kept small; every query reads all keys.
   template <class Spec> void add_scratch(target_id target, const char *shape, int queries, int keys) {
     work w = row<Spec>("scratch", target, shape, queries, keys);
@@ -90,7 +102,8 @@ template <class Spec> work projection_row(target_id target, generated_function f
 double pairs_of(const work &w, const numbers &n) {
   const double queries = w.queries, keys = w.keys;
   if (n.causal == causal_alignment::off) return queries * keys;
-  if (n.window.kind != setting::fixed) return queries * (queries + 1) / 2;
+  if (n.window.kind == setting::at_call) return pairs_of(*w.fixed, w.fixed->info().n);
+  if (n.window.kind == setting::off) return queries * (queries + 1) / 2;
   const double seen = std::min(queries, n.window.value + 1); // the first of them see fewer
   return seen * (seen + 1) / 2 + (queries - seen) * seen;
 }
@@ -163,6 +176,7 @@ std::vector<work> all_works() {
   const std::size_t windows = list.all.size();
   list.add_self<window_12x64>("window", avx512, "12x64", {16384, 131072}, false);
   for (std::size_t i = windows; i < list.all.size(); ++i) list.all[i].counts = measure::time_per_query;
+  list.add_run_time<run_time_12x64, fixed_12x64>(avx512, "12x64", {1024, 4096}, {1.0 / 8, 50, 1024});
   list.add_scratch<decode_12x64>(avx512, "12x64", 64, 131072);
   list.add_scratch<decode_12x64_bf16>(avx512_bf16, "12x64", 64, 131072);
   return list.all;

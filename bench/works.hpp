@@ -3,6 +3,7 @@
 #include "generated/timing/probes.hpp"
 #include "dsl/reference/reference_operator.hpp"
 #include "runtime/artefact.hpp"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct work {
   measure counts = measure::operations;
   int threads = 1;
   int batch = 1, queries = 1, keys = 1;
+  std::vector<double> call_numbers; ///< those that the spec leaves to the call, in its order
+  std::shared_ptr<const work> fixed; ///< the same operator with these numbers in its spec; called in the same rounds
   bool cold = false;          ///< copies of K and V are used in turn, so that a call finds none in a cache
   bool compared = false;      ///< other implementations run beside ours
 

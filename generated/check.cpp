@@ -283,12 +283,7 @@ reference_arguments check_call::arguments() const {
     }
   }
   a.query_projection = &weights_->query, a.key_projection = &weights_->key, a.value_projection = &weights_->value, a.output_projection = &weights_->output;
-  for (int i = 0; i < signature_.number_count; ++i)
-    (signature_.call_numbers[i] == number_role::scale     ? a.scale
-     : signature_.call_numbers[i] == number_role::softcap ? a.softcap
-     : signature_.call_numbers[i] == number_role::window  ? a.window
-     : signature_.call_numbers[i] == number_role::window_right ? a.window_right
-                                                               : a.sigmoid_bias) = numbers_[i];
+  for (int i = 0; i < signature_.number_count; ++i) number_of(a, signature_.call_numbers[i]) = numbers_[i];
   return a;
 }
 

@@ -50,13 +50,18 @@ def row_cells(row):
     best = row.best_peer()
     return (row.work, f"{number_text(row['value'])} {row['unit']}", f"{row['of_peak']:.3f}" if row.is_timed else "", f"{best[1]:.3f} {best[0]}" if best else "",
             f"{row['of_peak'] / best[1]:.2f} ×" if best else "", f"{row['speed_up']:.2f} ×" if row["speed_up"] else "",
-            f"{100 * row['spread']:.1f} %" if row.is_timed else "", row["disturbed"] or "", size_text(row["scratch_bytes"]))
+            f"{100 * row['spread']:.1f} %" if row.is_timed else "", row["disturbed"] or "", len(row["kept_disturbed"] or []) or "", size_text(row["scratch_bytes"]))
 
 
 def rows_table(run):
-    heading = ("work", "value#", "of peak#", "best peer, of peak", "ours to it#", "speed-up of 2 threads#", "spread#", "rounds again#", "scratch#")
+    heading = ("work", "value#", "of peak#", "best peer, of peak", "ours to it#", "speed-up of 2 threads#", "spread#", "rounds again#", "disturbed at the last try too#", "scratch#")
     behind = ["behind" if row.best_peer() and row.best_peer()[1] > row["of_peak"] else "" for row in run.rows]
     return table(heading, [row_cells(row) for row in run.rows], behind)
+
+
+def run_time_table(run):
+    rows = [(row.work, f"{row['over_fixed']:.4f}") for row in run.rows if row["over_fixed"]]
+    return table(("numbers at the call", "time over the same with numbers in the spec#"), rows) if rows else ""
 
 
 def left_out_table(run):
@@ -72,7 +77,7 @@ def left_out_table(run):
 def page(run):
     parts = [("Machine", machine_table(run.machine)), ("Rows", rows_table(run)), ("Part of the peak, one thread", plots.part_of_peak(run, 1)),
              ("Part of the peak, two threads", plots.part_of_peak(run, 2)), ("Time against length", plots.time_against_length(run)),
-             ("Roofline, one thread", plots.roofline(run)), ("Left out", left_out_table(run))]
+             ("Roofline, one thread", plots.roofline(run)), ("Numbers at the call", run_time_table(run)), ("Left out", left_out_table(run))]
     body = "".join(f"<h2>{title}</h2>{content}" for title, content in parts if content)
     meaning = """<p>Each row is the median over rounds of: probe, our kernel, each peer, probe, on the same cores and inputs; ratios are to the
 highest probe of the run. Masked query-key pairs are no work. A shaded row is behind a peer. What each column means and how

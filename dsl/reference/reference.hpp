@@ -53,6 +53,18 @@ struct reference_arguments {
   double scale = 1, softcap = 0, window = 0, window_right = 0, sigmoid_bias = 0;                               ///< where the spec leaves them to the call
 };
 
+/// The place of one of the call's numbers.
+inline double &number_of(reference_arguments &a, number_role role) {
+  switch (role) {
+    case number_role::scale: return a.scale;
+    case number_role::softcap: return a.softcap;
+    case number_role::window: return a.window;
+    case number_role::window_right: return a.window_right;
+    case number_role::sigmoid_bias: return a.sigmoid_bias;
+  }
+  return a.scale;
+}
+
 struct reference_answer {
   scalar_tensor output;          ///< [batch, head, query, value_dim], or [batch, query, model_dim] after project_out
   scalar_tensor lse;             ///< [batch, head, query], natural log; -inf for an empty row

@@ -7,7 +7,7 @@ python=$1 report=$2 run=$3 folder=$4
 rm -rf "$folder"
 
 "$python" -B "$report" "$run" "$folder"
-for expected in 'causal/f32/avx512/12x64/512' 'decode/f32/avx512/12:12x64/16384/t2' '<svg' '0.800' '1.91 ×' 'other &lt;peer&gt;' 'class="behind"' 'AMD EPYC' 'its answer is wrong' 'this machine lacks it'; do
+for expected in 'causal/f32/avx512/12x64/512' 'decode/f32/avx512/12:12x64/16384/t2' '<svg' '0.800' '1.91 ×' '1.0023' '<td class=number>2</td><td class=number>1</td>' 'other &lt;peer&gt;' 'class="behind"' 'AMD EPYC' 'its answer is wrong' 'this machine lacks it'; do
   grep -qF -- "$expected" "$folder/report.html" || { echo "report.html lacks: $expected"; exit 1; }
 done
 [ "$(grep -o 'class="behind"' "$folder/report.html" | wc -l)" = 1 ] || { echo "one row is behind a peer"; exit 1; }

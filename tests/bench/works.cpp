@@ -28,7 +28,7 @@ std::set<std::string> expected_names() {
   add("decode/bf16/avx512_bf16/", {"32:8x128/16384", "12:12x64/16384"});
   for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "gemm/f32/avx512/1024x768x768",
                                  "gemm/bf16/avx512_bf16/1024x768x768", "minilm/f32/avx512/8x32",
-                                 "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "scratch/f32/avx512/12x64/131072",
+                                 "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "run_time/f32/avx512/12x64/1024", "run_time/f32/avx512/12x64/4096", "scratch/f32/avx512/12x64/131072",
                                  "scratch/bf16/avx512_bf16/12x64/131072"})
     names.insert(one_thread);
   return names;
@@ -73,6 +73,26 @@ TEST_CASE("A run writes its rows as JSON and as a table") {
   CHECK(row.at("error_in_bounds").get<double>() <= 1);
   CHECK(row.at("scratch_bytes").get<int>() > 0);
   CHECK(row.at("spread").get<double>() >= 0);
+  REQUIRE(row.at("kept_disturbed").is_array());
+  for (const auto &round : row.at("kept_disturbed")) CHECK((round >= 0 && round < 3));
+}
+
+TEST_CASE("Numbers at the call are timed beside the same numbers in the spec") {
+  const auto file = new_file("run_time.json");
+  const bench_outcome outcome = run_bench("--peers none --rounds 3 --filter '^run_time/f32/avx512/12x64/1024$' --json " + word(file));
+  INFO(outcome.text);
+  REQUIRE(outcome.status == 0);
+  const nlohmann::json j = read_json(file);
+  if (j.at("rows").empty()) return; // no AVX-512 here
+  const nlohmann::json &row = j.at("rows")[0];
+  CHECK(row.at("peers").empty());
+  REQUIRE(row.at("seconds").at("attune, numbers in the spec").size() == 3);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < 3; ++i) ratios.push_back(row.at("seconds").at("attune")[i].get<double>() / row.at("seconds").at("attune, numbers in the spec")[i].get<double>());
+  std::sort(ratios.begin(), ratios.end());
+  CHECK(row.at("over_fixed").get<double>() == Approx(ratios[1]));
+  CHECK(outcome.text.find("of the time of the same operator with its numbers in the spec") != std::string::npos);
+  CHECK(row.at("operations") == 4.0 * 1024 * 1025 / 2 * 64 * 12);
 }
 
 TEST_CASE("Masked pairs are no work") {
