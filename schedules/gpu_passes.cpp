@@ -8,13 +8,12 @@ using namespace Halide::Internal;
 
 namespace {
 
-/// An index with the lets around it written out and the thread's coordinates set to zero.
-class without_threads : public IRMutator {
+/// An expression with the lets around it written out.
+class with_lets : public IRMutator {
 public:
-  explicit without_threads(const std::map<std::string, Expr> &lets_) : lets(lets_) {}
+  explicit with_lets(const std::map<std::string, Expr> &lets_) : lets(lets_) {}
   using IRMutator::visit;
   Expr visit(const Variable *v) override {
-    if (v->name.find(".thread_id_") != std::string::npos) return make_zero(v->type);
     const auto let = lets.find(v->name);
     return let == lets.end() ? Expr(v) : mutate(let->second);
   }
@@ -23,16 +22,12 @@ private:
   const std::map<std::string, Expr> &lets;
 };
 
-class find_load : public IRVisitor {
+/// An index with the lets around it written out and the thread's coordinates set to zero.
+class without_threads : public with_lets {
 public:
-  explicit find_load(std::string name_) : name(std::move(name_)) {}
-  using IRVisitor::visit;
-  void visit(const Load *op) override {
-    if (op->name == name && op->type.is_scalar()) found = op;
-    IRVisitor::visit(op);
-  }
-  std::string name;
-  Expr found;
+  using with_lets::with_lets;
+  using IRMutator::visit;
+  Expr visit(const Variable *v) override { return v->name.find(".thread_id_") != std::string::npos ? make_zero(v->type) : with_lets::visit(v); }
 };
 
 } // namespace
@@ -81,35 +76,37 @@ Stmt private_registers::visit(const Store *op) {
   return Store::make(op->name, mutate(op->value), constant_index(op->name, op->index), op->param, op->predicate, ModulusRemainder());
 }
 
-cut_key_loop::cut_key_loop(std::string loop_prefix, key_steps n) : prefix(std::move(loop_prefix)), needed(std::move(n)) {}
+cut_key_loop::cut_key_loop(std::string loop_prefix) : prefix(std::move(loop_prefix)) {}
 
-Expr cut_key_loop::in_kernel(const Expr &e, const Expr &step) const {
-  std::map<std::string, Expr> values{{key_steps::block, block}, {key_steps::head, head}, {key_steps::batch, batch}};
-  if (step.defined()) values[key_steps::step] = step;
-  if (key_length.defined()) values[key_steps::key_length] = key_length;
-  return substitute(values, e);
+Stmt cut_key_loop::visit(const LetStmt *op) {
+  Expr value = mutate(op->value);
+  lets[op->name] = value;
+  return LetStmt::make(op->name, value, mutate(op->body));
+}
+
+Expr cut_key_loop::visit(const Let *op) {
+  Expr value = mutate(op->value);
+  lets[op->name] = value;
+  return Let::make(op->name, value, mutate(op->body));
+}
+
+Expr cut_key_loop::visit(const Call *op) {
+  if (op->name != key_steps::call) return IRMutator::visit(op);
+  const auto written_out = [&](const Expr &e) { return simplify(with_lets(lets).mutate(e)); };
+  needed = {written_out(op->args[1]), written_out(op->args[2]), written_out(op->args[3])};
+  return mutate(op->args[0]);
 }
 
 Stmt cut_key_loop::visit(const For *op) {
-  if (op->for_type == ForType::GPUBlock) {
-    const Expr index = Variable::make(Int(32), op->name);
-    if (ends_with(op->name, ".block_id_x")) block = index;
-    if (ends_with(op->name, ".block_id_y")) head = index;
-    if (ends_with(op->name, ".block_id_z")) batch = index;
-    if (!key_length.defined()) {
-      find_load length("key_lengths");
-      op->accept(&length);
-      key_length = length.found;
-    }
-  }
   if (!starts_with(op->name, prefix)) return IRMutator::visit(op);
+  lets.clear();
+  Stmt body = mutate(op->body);
+  if (!needed.first.defined()) throw std::logic_error("gpu_running: the loop " + op->name + " does not say which key blocks it needs");
   const std::string start = unique_name("first_step");
-  const Expr first = Variable::make(Int(32), start);
-  const Expr end = min(op->min + op->extent, in_kernel(needed.end, Expr()));
-  Stmt body = op->body;
-  if (!is_const_zero(needed.is_empty)) body = IfThenElse::make(!in_kernel(needed.is_empty, Variable::make(Int(32), op->name)), body);
+  const Expr first = Variable::make(Int(32), start), end = min(op->min + op->extent, needed.end);
+  if (!is_const_zero(needed.is_empty)) body = IfThenElse::make(needed.is_empty == 0, body);
   Stmt loop = For::make(op->name, first, max(end - first, 0), op->for_type, op->partition_policy, op->device_api, body);
-  return LetStmt::make(start, max(op->min, in_kernel(needed.first, Expr())), loop);
+  return LetStmt::make(start, max(op->min, needed.first), loop);
 }
 
 Stmt drop_bounds_checks::visit(const For *op) {

@@ -1,4 +1,4 @@
-// What Halide 21's own lowering does not do for the GPU family: three passes over the lowered kernel.
+// What Halide 21's own lowering does not do for the GPU family: four passes over the lowered kernel.
 #pragma once
 #include "dsl/pipeline/gpu_attention.hpp"
 #include <map>
@@ -25,20 +25,22 @@ private:
   std::map<std::string, int> largest_index; ///< of the register allocations in scope
 };
 
-/// Cuts the loop over key blocks to what the mask needs, and skips empty steps inside it. An RDom::where that depends on the
-/// tile of queries would make shared allocations dynamic. All threads of a block take the same steps, barriers included.
+/// Cuts the loop over key blocks to what the mask needs, and skips empty steps inside it, as the call of key_steps says that stands in
+/// the loop. An RDom::where that depends on the tile of queries would make shared allocations dynamic. All threads of a block take the
+/// same steps, barriers included.
 class cut_key_loop : public Halide::Internal::IRMutator {
 public:
-  cut_key_loop(std::string loop_prefix, key_steps needed);
+  explicit cut_key_loop(std::string loop_prefix);
   using IRMutator::visit;
   Halide::Internal::Stmt visit(const Halide::Internal::For *) override;
+  Halide::Internal::Stmt visit(const Halide::Internal::LetStmt *) override;
+  Halide::Expr visit(const Halide::Internal::Let *) override;
+  Halide::Expr visit(const Halide::Internal::Call *) override;
 
 private:
-  Halide::Expr in_kernel(const Halide::Expr &, const Halide::Expr &step) const;
   std::string prefix;
-  key_steps needed;
-  Halide::Expr block, head, batch;
-  Halide::Expr key_length; ///< the kernel's load of this batch's length
+  std::map<std::string, Halide::Expr> lets; ///< inside the loop
+  key_steps needed;                         ///< as the loop says it, its lets written out
 };
 
 /// Takes Halide's checks of explicit bounds out of the kernel, where the code generators drop them anyway (OpenCL's with a

@@ -227,7 +227,6 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   if (n.rope.dims > 0) return "queries and keys are not rotated" + on + ": rotate them before the call";
   if (returns_scores(n)) return "scores are not returned" + on + ": the kernel never holds a whole row of them";
   if (n.weights == weighting::sigmoid) return "sigmoid is not available" + on + ": use softmax";
-  if (n.sinks) return "attention sinks are not available" + on;
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};
@@ -248,7 +247,7 @@ gpu_pipeline make_gpu_pipeline(const operator_description &op, const target_info
   gpu_pipeline result{Pipeline(a.results()), a.arguments};
   const auto add = [&](auto *pass) { result.pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; }); };
   add(new private_registers);
-  add(new cut_key_loop(a.state.name() + ".s1.", a.needed));
+  add(new cut_key_loop(a.state.name() + ".s1."));
   add(new drop_bounds_checks);
   add(new limit_shared_memory(largest_shared_bytes));
   return result;

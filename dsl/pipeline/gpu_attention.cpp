@@ -1,6 +1,7 @@
 #include "dsl/pipeline/gpu_attention.hpp"
 #include "dsl/pipeline/gpu_element.hpp"
 #include "dsl/pipeline/scores.hpp"
+#include "dsl/pipeline/softmax.hpp"
 #include "dsl/pipeline/tile_classifier.hpp"
 
 namespace attune {
@@ -37,26 +38,24 @@ void constrain(OutputImageParam buffer, int innermost, int heads, Expr length, E
   buffer.dim(3).set_bounds(0, batches);
 }
 
-/// Reads of key_lengths become a variable; notes whether another tensor is read.
-class key_length_variable : public Internal::IRMutator {
+/// The maximum and the sum of a row before its first key: those of the head's sink, where it has one.
+std::vector<Expr> state_of_no_key(const operator_description &op, const call_arguments &args, const Expr &head) {
+  const Expr masked = float_of(detail::u32(masked_bits));
+  if (!op.n.sinks) return {masked, 0.f};
+  const Expr sink = sink_score(op, args, head), is_none = bits_of(sink) == bits_of(no_score);
+  return {select(is_none, masked, sink), select(is_none, 0.f, keep_nan(sink, 1.f))};
+}
+
+/// Whether a Func stands in an expression.
+class find_func : public Internal::IRGraphVisitor {
 public:
-  explicit key_length_variable(const call_arguments &arguments) {
-    if (arguments.key_lengths.defined()) name = Func(arguments.key_lengths).name();
+  using IRGraphVisitor::visit;
+  void visit(const Internal::Call *op) override {
+    found = found || op->call_type == Internal::Call::Halide;
+    IRGraphVisitor::visit(op);
   }
-  using IRMutator::visit;
-  Expr visit(const Internal::Call *op) override {
-    if (op->call_type != Internal::Call::Halide && op->call_type != Internal::Call::Image) return IRMutator::visit(op);
-    if (op->name == name) return Internal::Variable::make(Int(32), key_steps::key_length);
-    reads_tensor = true;
-    return op;
-  }
-  bool reads_tensor = false;
-
-private:
-  std::string name;
+  bool found = false;
 };
-
-Expr placeholder(const char *name) { return Internal::Variable::make(Int(32), name); }
 
 } // namespace
 
@@ -66,9 +65,13 @@ gpu_attention::gpu_attention(const operator_description &op, const target_info &
   scores(op);
   softmax_of_block(op, target);
   weighted_sum(op);
-  running_state(target);
+  running_state(op, target);
   results_of_state(op);
-  find_needed_steps(op);
+}
+
+Expr key_steps::around(Expr value) const {
+  const Type type = value.type();
+  return Internal::Call::make(type, call, {std::move(value), first, end, is_empty}, Internal::Call::PureExtern);
 }
 
 std::vector<Func> gpu_attention::results() const {
@@ -147,16 +150,29 @@ void gpu_attention::weighted_sum(const operator_description &op) {
   block_output(feature, query_row, x, y, step, block, head, batch) += w * v;
 }
 
-void gpu_attention::running_state(const target_info &target) {
+key_steps gpu_attention::needed_steps(const operator_description &op) const {
+  const Expr last = arguments.query_count - 1, first_query = min(block * tile.queries, last), last_query = min(block * tile.queries + (tile.queries - 1), last);
+  const key_limits limits = limits_of(op, arguments, first_query, last_query, batch);
+  key_steps needed{limits.begin / tile.keys, (limits.end + (tile.keys - 1)) / tile.keys, 0};
+  if (op.mask_functions.empty()) return needed;
+  const tile_classifier classify(op, arguments, tile.queries, tile.keys);
+  const Expr is_empty = classify(block, steps, head, batch) == static_cast<int>(empty_tile);
+  find_func ranges; // which nobody computes here
+  is_empty.accept(&ranges);
+  if (!ranges.found) needed.is_empty = cast<int>(is_empty);
+  return needed;
+}
+
+void gpu_attention::running_state(const operator_description &op, const target_info &target) {
   steps = RDom(0, (arguments.key_count + tile.keys - 1) / tile.keys, "steps");
-  std::vector<Expr> initial{float_of(detail::u32(masked_bits)), 0.f};
+  std::vector<Expr> initial = state_of_no_key(op, arguments, head);
   for (int f = 0; f < tile.thread_values; ++f) initial.push_back(0.f);
   state(query_row, x, y, block, head, batch) = Tuple(initial);
 
   // Old values that stand inside a call appear in several elements, so that each is read into a let before the first element is
   // stored: Halide 21 stores a Tuple's elements one after the other where an old value stands in one call only.
   const Tuple old = state(query_row, x, y, block, head, batch);
-  const Expr of_block = block_max(query_row, y, steps, block, head, batch), maximum = max(old[0], of_block);
+  const Expr of_block = needed_steps(op).around(block_max(query_row, y, steps, block, head, batch)), maximum = max(old[0], of_block);
   const Expr old_factor = exp2_on(target.device, old[0] - maximum), block_factor = exp2_on(target.device, of_block - maximum);
   std::vector<Expr> updated{maximum, old[1] * old_factor + block_sum(query_row, y, steps, block, head, batch) * block_factor};
   for (int f = 0; f < tile.thread_values; ++f)
@@ -185,19 +201,6 @@ void gpu_attention::results_of_state(const operator_description &op) {
   lse.output_buffer().dim(0).set_bounds(0, arguments.query_count);
   lse.output_buffer().dim(1).set_bounds(0, op.n.heads);
   lse.output_buffer().dim(2).set_bounds(0, batches);
-}
-
-void gpu_attention::find_needed_steps(const operator_description &op) {
-  const Expr first_query = placeholder(key_steps::block) * tile.queries, last_query = min(first_query + tile.queries, arguments.query_count) - 1;
-  const Expr of_batch = placeholder(key_steps::batch);
-  const key_limits limits = limits_of(op, arguments, first_query, last_query, of_batch);
-  const tile_classifier classify(op, arguments, tile.queries, tile.keys);
-  const Expr tile_kind = classify(placeholder(key_steps::block), placeholder(key_steps::step), placeholder(key_steps::head), of_batch);
-  key_length_variable lengths(arguments);
-  needed.first = lengths.mutate(limits.begin / tile.keys);
-  needed.end = lengths.mutate((limits.end + tile.keys - 1) / tile.keys);
-  needed.is_empty = op.mask_functions.empty() ? Internal::const_false() : lengths.mutate(tile_kind == static_cast<int>(empty_tile));
-  if (lengths.reads_tensor) needed.is_empty = Internal::const_false();
 }
 
 } // namespace attune

@@ -28,13 +28,14 @@ struct gpu_tile {
 /// Value features that lie next to each other in one thread: one 16-byte load from shared memory.
 inline constexpr int gpu_value_lanes = 4;
 
-/// Which blocks of keys a tile of queries needs, for the pass that cuts the lowered loop over key blocks. Written with these
-/// variables, since only the lowered kernel knows what they are.
+/// Which blocks of keys a tile of queries needs. Only the lowered kernel knows how to say it there, tensors that a mask reads
+/// included; so it travels through Halide's lowering as further arguments of a call that stands around a value of the loop over key
+/// blocks. The pass that cuts this loop (schedules/gpu_passes.hpp) takes the call out again.
 struct key_steps {
-  static constexpr const char *block = "attune_query_block", *step = "attune_key_block", *head = "attune_head", *batch = "attune_batch",
-                              *key_length = "attune_key_length"; ///< key_lengths[batch]
-  Halide::Expr first, end; ///< by causal, window and lengths: [first, end)
-  Halide::Expr is_empty;   ///< the mask lets no query of the tile attend to any key of the step; false where the mask reads a tensor
+  static constexpr const char *call = "attune_key_steps";
+  Halide::Expr first, end; ///< by causal, prefix, windows, documents by offsets and lengths: [first, end)
+  Halide::Expr is_empty;   ///< 1: the mask lets no query of the tile attend to any key of the step. 0 where that takes ranges of tensors
+  Halide::Expr around(Halide::Expr value) const;
 };
 
 /// The Funcs of one operator, unscheduled. Axes innermost first.
@@ -59,7 +60,6 @@ struct gpu_attention {
   Halide::Func output{"output"}, lse{"lse"};                        ///< lse is defined only if the spec returns it
   Halide::RDom head_dims, thread_columns, thread_key_columns, block_keys, steps;
 
-  key_steps needed;
   std::vector<Halide::Func> results() const;
 
 private:
@@ -68,9 +68,9 @@ private:
   void scores(const operator_description &);
   void softmax_of_block(const operator_description &, const target_info &);
   void weighted_sum(const operator_description &);
-  void running_state(const target_info &);
+  key_steps needed_steps(const operator_description &) const; ///< of tile `block` and the step that `steps` is at
+  void running_state(const operator_description &, const target_info &);
   void results_of_state(const operator_description &);
-  void find_needed_steps(const operator_description &);
 };
 
 } // namespace attune
