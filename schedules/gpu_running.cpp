@@ -142,15 +142,17 @@ void schedule_scores(gpu_attention &a, const schedule_point &p) {
   a.query_fragment.compute_at(a.dot, outer).vectorize(a.dim).unroll(a.query_row);
 }
 
-void schedule_softmax(gpu_attention &a) {
+void schedule_weights(gpu_attention &a) {
   const RVar step = a.steps.x;
-  a.thread_max.compute_at(a.state, step).store_in(MemoryType::GPUShared).reorder(a.query_row, a.x, a.y).unroll(a.query_row).gpu_threads(a.x, a.y);
-  a.thread_max.update().reorder(a.thread_key_columns.x, a.query_row, a.x, a.y).unroll(a.thread_key_columns.x).unroll(a.query_row).gpu_threads(a.x, a.y);
-  reduce_rows(a.block_max, a, {a.thread_columns.x});
+  if (a.normalises) {
+    a.thread_max.compute_at(a.state, step).store_in(MemoryType::GPUShared).reorder(a.query_row, a.x, a.y).unroll(a.query_row).gpu_threads(a.x, a.y);
+    a.thread_max.update().reorder(a.thread_key_columns.x, a.query_row, a.x, a.y).unroll(a.thread_key_columns.x).unroll(a.query_row).gpu_threads(a.x, a.y);
+    reduce_rows(a.block_max, a, {a.thread_columns.x});
+    reduce_rows(a.block_sum, a, {a.block_keys.x, a.block_keys.y});
+  }
   a.weight.compute_at(a.state, step).store_in(MemoryType::GPUShared).reorder_storage(a.x, a.key_column, a.y, a.query_row)
       .align_storage(a.key_column, a.tile.thread_keys + 1).reorder(a.key_column, a.query_row, a.x, a.y)
       .unroll(a.key_column).unroll(a.query_row).gpu_threads(a.x, a.y);
-  reduce_rows(a.block_sum, a, {a.block_keys.x, a.block_keys.y});
 }
 
 void schedule_weighted_sum(gpu_attention &a, const schedule_point &p) {
@@ -166,8 +168,9 @@ void schedule_weighted_sum(gpu_attention &a, const schedule_point &p) {
 
 /// Tiles have constant extents whatever conditions the scores hold: shared memory and registers need them.
 void fix_extents(gpu_attention &a) {
-  for (Func f : {a.score, a.weight, a.thread_max, a.block_max, a.block_sum, a.dot, a.block_output})
-    f.bound_extent(a.step, 1).bound_extent(a.block, 1).bound_extent(a.head, 1).bound_extent(a.batch, 1);
+  std::vector<Func> of_block{a.score, a.weight, a.dot, a.block_output};
+  if (a.normalises) of_block.insert(of_block.end(), {a.thread_max, a.block_max, a.block_sum});
+  for (Func f : of_block) f.bound_extent(a.step, 1).bound_extent(a.block, 1).bound_extent(a.head, 1).bound_extent(a.batch, 1);
   for (Func f : {a.key_tile, a.value_tile}) f.bound_extent(a.step, 1).bound_extent(a.head, 1).bound_extent(a.batch, 1);
   for (Func f : {a.query_tile, a.state}) f.bound_extent(a.block, 1).bound_extent(a.head, 1).bound_extent(a.batch, 1);
   for (Func f : {a.score, a.dot}) f.bound(a.key_column, 0, a.tile.thread_keys).bound(a.query_row, 0, a.tile.thread_queries);
@@ -177,7 +180,7 @@ void schedule(gpu_attention &a, const schedule_point &p) {
   schedule_results(a);
   schedule_weighted_sum(a, p);
   schedule_scores(a, p);
-  schedule_softmax(a);
+  schedule_weights(a);
   fix_extents(a);
   a.query_tile.compute_at(a.output, a.block).align_storage(a.dim, a.tile.padded_head_dim + bank_padding);
   a.key_tile.compute_at(a.state, a.steps.x).align_storage(a.dim, a.tile.padded_head_dim + bank_padding);
@@ -221,12 +224,10 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   const std::string on = std::string(" on ") + target.name;
   if (is_projected(n)) return "projections are not available" + on + ": give query, key and value as operands";
   if (n.cache.own_element || n.cache.scale != kv_scaling::off) return "key and value are stored otherwise than the query, which is not available" + on;
-  if (is_paged(n) || n.causal == causal_alignment::at_length) return "pages and diagonals that follow key lengths are not available" + on;
-  if (input_of(op.inputs, tensor_role::prefix_lengths) >= 0 || input_of(op.inputs, tensor_role::query_offsets) >= 0) return "prefixes and documents by offsets are not available" + on;
+  if (is_paged(n)) return "pages are not available" + on;
   if (n.returns_weights) return "attention weights are not returned" + on + ": the kernel never holds a whole row of them";
   if (n.rope.dims > 0) return "queries and keys are not rotated" + on + ": rotate them before the call";
   if (returns_scores(n)) return "scores are not returned" + on + ": the kernel never holds a whole row of them";
-  if (n.weights == weighting::sigmoid) return "sigmoid is not available" + on + ": use softmax";
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};

@@ -59,11 +59,13 @@ public:
 
 } // namespace
 
-gpu_attention::gpu_attention(const operator_description &op, const target_info &target, const gpu_tile &t) : tile(t), arguments(op) {
+gpu_attention::gpu_attention(const operator_description &op, const target_info &target, const gpu_tile &t)
+    : tile(t), arguments(op), normalises(op.n.weights == weighting::softmax) {
   constrain_buffers(op);
   stage_tiles(op, target);
   scores(op);
-  softmax_of_block(op, target);
+  if (normalises) maximum_of_block();
+  weights_of_block(op, target);
   weighted_sum(op);
   running_state(op, target);
   results_of_state(op);
@@ -118,24 +120,28 @@ void gpu_attention::scores(const operator_description &op) {
   score(key_column, query_row, x, y, step, block, head, batch) = choose_bits(allowed(op, arguments, at), in_base_2, masked_bits);
 }
 
-/// A masked key weighs exactly zero, whatever the maximum is: a row sums to zero only if the mask left it no key. Under
-/// masked_values<anything> that zero is -0, a mark by which the weighted sum knows not to look at V.
-void gpu_attention::softmax_of_block(const operator_description &op, const target_info &target) {
+void gpu_attention::maximum_of_block() {
   const Expr masked = float_of(detail::u32(masked_bits));
   thread_key_columns = RDom(0, tile.thread_keys, "thread_key_columns");
   thread_columns = RDom(0, tile.columns(), "thread_columns");
-  block_keys = RDom(0, tile.columns(), 0, tile.thread_keys, "block_keys");
-
   thread_max(x, query_row, y, step, block, head, batch) = masked;
   const Expr so_far = thread_max(x, query_row, y, step, block, head, batch);
   thread_max(x, query_row, y, step, block, head, batch) = max(so_far, score(thread_key_columns, query_row, x, y, step, block, head, batch));
   block_max(query_row, y, step, block, head, batch) = masked;
   const Expr maximum = block_max(query_row, y, step, block, head, batch);
   block_max(query_row, y, step, block, head, batch) = max(maximum, thread_max(thread_columns, query_row, y, step, block, head, batch));
+}
 
+/// A masked key weighs exactly zero, whatever the maximum is: a row sums to zero only if the mask left it no key. Under
+/// masked_values<anything> that zero is -0, a mark by which the weighted sum knows not to look at V.
+void gpu_attention::weights_of_block(const operator_description &op, const target_info &target) {
+  const auto exp2 = [&](const Expr &e) { return exp2_on(target.device, e); };
   const Expr s = score(key_column, query_row, x, y, step, block, head, batch);
+  const Expr of_score = normalises ? exp2(s - block_max(query_row, y, step, block, head, batch)) : sigmoid_by(exp2, s);
   const std::uint32_t zero = op.n.masked_values == masked_value_policy::anything ? minus_zero_bits : 0;
-  weight(x, key_column, query_row, y, step, block, head, batch) = choose_bits(!has_bits(s, masked_bits), exp2_on(target.device, s - maximum), zero);
+  weight(x, key_column, query_row, y, step, block, head, batch) = choose_bits(!has_bits(s, masked_bits), of_score, zero);
+  block_keys = RDom(0, tile.columns(), 0, tile.thread_keys, "block_keys");
+  if (!normalises) return;
   block_sum(query_row, y, step, block, head, batch) = 0.f;
   block_sum(query_row, y, step, block, head, batch) += weight(block_keys.x, block_keys.y, query_row, y, step, block, head, batch);
 }
@@ -165,18 +171,25 @@ key_steps gpu_attention::needed_steps(const operator_description &op) const {
 
 void gpu_attention::running_state(const operator_description &op, const target_info &target) {
   steps = RDom(0, (arguments.key_count + tile.keys - 1) / tile.keys, "steps");
-  std::vector<Expr> initial = state_of_no_key(op, arguments, head);
+  const key_steps needed = needed_steps(op);
+  const auto output_of_block = [&](int f) { return Expr(block_output(f, query_row, x, y, steps, block, head, batch)); };
+  std::vector<Expr> initial, updated;
+  if (normalises) initial = state_of_no_key(op, arguments, head);
   for (int f = 0; f < tile.thread_values; ++f) initial.push_back(0.f);
   state(query_row, x, y, block, head, batch) = Tuple(initial);
+  const Tuple old = state(query_row, x, y, block, head, batch);
+  if (!normalises) {
+    for (int f = 0; f < tile.thread_values; ++f) updated.push_back(old[f] + (f == 0 ? needed.around(output_of_block(f)) : output_of_block(f)));
+    state(query_row, x, y, block, head, batch) = Tuple(updated);
+    return;
+  }
 
   // Old values that stand inside a call appear in several elements, so that each is read into a let before the first element is
   // stored: Halide 21 stores a Tuple's elements one after the other where an old value stands in one call only.
-  const Tuple old = state(query_row, x, y, block, head, batch);
-  const Expr of_block = needed_steps(op).around(block_max(query_row, y, steps, block, head, batch)), maximum = max(old[0], of_block);
+  const Expr of_block = needed.around(block_max(query_row, y, steps, block, head, batch)), maximum = max(old[0], of_block);
   const Expr old_factor = exp2_on(target.device, old[0] - maximum), block_factor = exp2_on(target.device, of_block - maximum);
-  std::vector<Expr> updated{maximum, old[1] * old_factor + block_sum(query_row, y, steps, block, head, batch) * block_factor};
-  for (int f = 0; f < tile.thread_values; ++f)
-    updated.push_back(old[2 + f] * old_factor + block_output(f, query_row, x, y, steps, block, head, batch) * block_factor);
+  updated = {maximum, old[1] * old_factor + block_sum(query_row, y, steps, block, head, batch) * block_factor};
+  for (int f = 0; f < tile.thread_values; ++f) updated.push_back(old[2 + f] * old_factor + output_of_block(f) * block_factor);
   state(query_row, x, y, block, head, batch) = Tuple(updated);
 }
 
@@ -185,13 +198,13 @@ void gpu_attention::results_of_state(const operator_description &op) {
   const Expr in_tile = row % tile.queries;
   const Tuple s = state(in_tile / rows, (dim / gpu_value_lanes) % columns, in_tile % rows, row / tile.queries, head, batch);
   std::vector<Expr> features;
-  for (int f = 0; f < tile.thread_values; ++f) features.push_back(s[2 + f]);
+  for (int f = 0; f < tile.thread_values; ++f) features.push_back(s[(normalises ? 2 : 0) + f]);
   const Expr sum = mux(dim % gpu_value_lanes + gpu_value_lanes * (dim / (gpu_value_lanes * columns)), features);
-  const Expr mean = choose_bits(!has_bits(s[1], 0), sum / s[1], 0);
-  // The first branch is never taken: no sum of weights is negative. It keeps the query tile's memory alive through the loop over
-  // key blocks, whose back edge Halide 21 ignores when it lets Funcs share memory.
-  const Expr kept = query_tile(dim % tile.padded_head_dim, in_tile, row / tile.queries, head, batch);
-  output(dim, row, head, batch) = gpu_store_as(select(s[1] < 0.f, kept, mean), op.n.element);
+  const Expr result = normalises ? choose_bits(!has_bits(s[1], 0), sum / s[1], 0) : sum;
+  // No bits at all, which only LLVM knows: they keep the query tile's memory alive through the loop over key blocks, whose back edge
+  // Halide 21 ignores when it lets Funcs share memory.
+  const Expr kept = bits_of(query_tile(dim % tile.padded_head_dim, in_tile, row / tile.queries, head, batch)), nothing = kept & ~kept;
+  output(dim, row, head, batch) = gpu_store_as(float_of(bits_of(result) | nothing), op.n.element);
   const Expr batches = arguments.query.dim(3).extent();
   constrain(output.output_buffer(), op.n.value_dim, op.n.heads, arguments.query_count, batches);
   if (!op.n.returns_lse) return;

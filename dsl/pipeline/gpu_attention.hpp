@@ -1,7 +1,7 @@
 // Attention for a GPU: blocks of keys and a running softmax, as Halide Funcs. The formula only; schedules/gpu_running.cpp lays it out.
 //
 // One thread block owns one tile of queries of one head and walks over blocks of keys. Between blocks it carries the state
-// (largest score, sum of weights, weighted sum of values) of each of its rows. Scores are in base 2: log2(e) is folded in.
+// (largest score, sum of weights, weighted sum of values) of each of its rows; under sigmoid only the last. Scores are in base 2: log2(e) is folded in.
 //
 // Tiles are interleaved over the threads: thread (x, y) of a block of `columns` x `rows` threads owns the queries
 // query_row * rows + y and, in the scores, the keys key_column * columns + x of its tile.
@@ -44,6 +44,7 @@ struct gpu_attention {
 
   gpu_tile tile;
   call_arguments arguments;
+  bool normalises; ///< softmax; else sigmoid: thread_max, block_max and block_sum are not defined
 
   Halide::Var dim{"dim"}, row{"row"}, head{"head"}, batch{"batch"}; ///< of the tensors: feature, query, head, batch
   Halide::Var block{"block"}, step{"step"};                         ///< tile of queries, block of keys
@@ -56,7 +57,7 @@ struct gpu_attention {
   Halide::Func weight_fragment{"weight_fragment"}, value_fragment{"value_fragment"};
   Halide::Func dot{"dot"}, score{"score"}, thread_max{"thread_max"}, block_max{"block_max"};
   Halide::Func weight{"weight"}, block_sum{"block_sum"}, block_output{"block_output"};
-  Halide::Func state{"state"};                                      ///< Tuple: maximum, sum, then one value feature each
+  Halide::Func state{"state"};                                      ///< Tuple: maximum and sum (not under sigmoid), then one value feature each
   Halide::Func output{"output"}, lse{"lse"};                        ///< lse is defined only if the spec returns it
   Halide::RDom head_dims, thread_columns, thread_key_columns, block_keys, steps;
 
@@ -66,7 +67,8 @@ private:
   void constrain_buffers(const operator_description &);
   void stage_tiles(const operator_description &, const target_info &);
   void scores(const operator_description &);
-  void softmax_of_block(const operator_description &, const target_info &);
+  void maximum_of_block();
+  void weights_of_block(const operator_description &, const target_info &);
   void weighted_sum(const operator_description &);
   key_steps needed_steps(const operator_description &) const; ///< of tile `block` and the step that `steps` is at
   void running_state(const operator_description &, const target_info &);

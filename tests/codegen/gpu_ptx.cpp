@@ -16,6 +16,16 @@
 
 using namespace attune;
 
+namespace specs {
+struct window_with_sinks {
+  static constexpr auto spec = attention(heads<32>, kv_heads<8>, head_dim<128>, element<bf16>, causal<align::at_length>, sliding_window<127>, sinks, returns<lse>);
+};
+struct sigmoid_with_prefix {
+  static constexpr auto spec = operands(heads<12>, head_dim<64>, element<f32>) | mask(causal<align::bottom_right>, prefix_lengths) | sigmoid(sigmoid_bias<runtime>) | weighted_sum();
+};
+struct packed_documents { static constexpr auto spec = attention(heads<12>, head_dim<64>, element<f16>, causal<align::bottom_right>, documents<offsets>); };
+} // namespace specs
+
 namespace {
 
 /// The kernel's text and launch, as they stand in the host function.
@@ -96,6 +106,8 @@ std::vector<shape> shapes() {
   }
   for (operator_description &op : describe_all(stock::catalogue{}))
     if (gpu_why_not(op, info_of(target_id::cuda_sm80)).empty()) all.push_back({op.name, op, three_blocks});
+  for (const operator_description &op : {describe<specs::window_with_sinks>(), describe<specs::sigmoid_with_prefix>(), describe<specs::packed_documents>()})
+    all.push_back({op.name, op, three_blocks});
   all.push_back({"8 x 64 with lengths, masks and LSE", gpu_trial::attention(8, 8, 64, 64), two_blocks});
   operator_description &masked = all.back().op;
   masked.n.key_lengths = masked.n.returns_lse = true;
@@ -159,12 +171,6 @@ TEST_CASE("what a GPU can't carry is said in one sentence") {
   op = gpu_trial::attention(2, 2, 64, 64);
   op.n.returns_capped_scores = true;
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("scores are not returned on cuda_sm80"));
-  op = gpu_trial::attention(2, 2, 64, 64);
-  op.n.weights = weighting::sigmoid;
-  CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("sigmoid is not available on cuda_sm80"));
-  op = gpu_trial::attention(2, 2, 64, 64);
-  op.n.sinks = true;
-  CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("attention sinks are not available on cuda_sm80"));
   op = gpu_trial::attention(2, 2, 64, 64);
   op.n.source = source_kind::projection;
   CHECK_THAT(gpu_why_not(op, cuda), Catch::StartsWith("projections are not available on cuda_sm80"));
