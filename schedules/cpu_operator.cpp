@@ -185,10 +185,7 @@ private:
 
 std::string cpu_family::why_not(const operator_description &op, const target_info &target, length_bucket bucket) const {
   if (target.device != device_kind::cpu) return family + " is for CPUs";
-  if (op.n.rope.angle_tables && input_of(op.inputs, tensor_role::query_offsets) >= 0)
-    return "tables of angles do not go with documents by offsets: let rope compute its angles";
-  if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
-    return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
+  if (const std::string objection = rotary_why_not(op); !objection.empty()) return objection;
   if (decodes()) return cpu_decode_why_not(op, bucket);
   if (family == "running" && op.n.weights == weighting::sigmoid) return "running merges chunks by their maxima, which sigmoid does not have";
   if (family == "row_tile" && !is_short(bucket))

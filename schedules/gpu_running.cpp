@@ -1,5 +1,6 @@
 #include "schedules/gpu_running.hpp"
 #include "dsl/pipeline/gpu_attention.hpp"
+#include "dsl/pipeline/rotary.hpp"
 #include "schedules/build.hpp"
 #include "schedules/gpu_passes.hpp"
 #include <algorithm>
@@ -176,7 +177,24 @@ void fix_extents(gpu_attention &a) {
   for (Func f : {a.score, a.dot}) f.bound(a.key_column, 0, a.tile.thread_keys).bound(a.query_row, 0, a.tile.thread_queries);
 }
 
-void schedule(gpu_attention &a, const schedule_point &p) {
+/// Angles of all positions in a kernel of their own, before the attention: every tile and head reads them again. Turns of the pairs come
+/// from the host: a table of constants in device code would be one buffer for all calls and threads.
+void schedule_angles(gpu_attention &a, int pairs) {
+  if (!a.angles.defined()) return;
+  constexpr int pairs_of_block = 32, rows_of_block = 4;
+  const std::vector<Var> axes = a.angles.args();
+  Var pair_block("pair_block"), row_block("row_block"), pair_in("pair_in"), row_in("row_in");
+  a.turns.compute_root();
+  a.angles.compute_root().bound(axes[0], 0, pairs).split(axes[0], pair_block, pair_in, pairs_of_block, TailStrategy::GuardWithIf)
+      .split(axes[1], row_block, row_in, rows_of_block, TailStrategy::GuardWithIf);
+  std::vector<VarOrRVar> order{pair_in, row_in, pair_block, row_block};
+  if (axes.size() > 2) order.emplace_back(axes[2]);
+  a.angles.reorder(order).gpu_threads(pair_in, row_in).gpu_blocks(pair_block, row_block);
+  if (axes.size() > 2) a.angles.gpu_blocks(axes[2]);
+}
+
+void schedule(gpu_attention &a, const schedule_point &p, int rotary_pairs) {
+  schedule_angles(a, rotary_pairs);
   schedule_results(a);
   schedule_weighted_sum(a, p);
   schedule_scores(a, p);
@@ -223,11 +241,9 @@ std::string gpu_why_not(const operator_description &op, const target_info &targe
   const numbers &n = op.n;
   const std::string on = std::string(" on ") + target.name;
   if (is_projected(n)) return "projections are not available" + on + ": give query, key and value as operands";
-  if (n.cache.own_element || n.cache.scale != kv_scaling::off) return "key and value are stored otherwise than the query, which is not available" + on;
-  if (is_paged(n)) return "pages are not available" + on;
   if (n.returns_weights) return "attention weights are not returned" + on + ": the kernel never holds a whole row of them";
-  if (n.rope.dims > 0) return "queries and keys are not rotated" + on + ": rotate them before the call";
   if (returns_scores(n)) return "scores are not returned" + on + ": the kernel never holds a whole row of them";
+  if (const std::string objection = rotary_why_not(op); !objection.empty()) return objection;
   std::string last;
   for (const schedule_point &p : default_points())
     if (last = gpu_broken_rule(op, target, p); last.empty()) return {};
@@ -244,7 +260,7 @@ gpu_pipeline make_gpu_pipeline(const operator_description &op, const target_info
   if (const std::string reason = gpu_why_not(op, target); !reason.empty()) throw std::invalid_argument(op.name + ": " + reason);
   if (const std::string rule = gpu_broken_rule(op, target, p); !rule.empty()) throw std::invalid_argument(op.name + ": " + p.text() + ": " + rule);
   gpu_attention a(op, target, tile_of(op.n, p));
-  schedule(a, p);
+  schedule(a, p, op.n.rope.dims / 2);
   gpu_pipeline result{Pipeline(a.results()), a.arguments};
   const auto add = [&](auto *pass) { result.pipeline.add_custom_lowering_pass(pass, [pass] { delete pass; }); };
   add(new private_registers);

@@ -1,5 +1,6 @@
 #include "dsl/pipeline/gpu_attention.hpp"
 #include "dsl/pipeline/gpu_element.hpp"
+#include "dsl/pipeline/rotary.hpp"
 #include "dsl/pipeline/scores.hpp"
 #include "dsl/pipeline/softmax.hpp"
 #include "dsl/pipeline/tile_classifier.hpp"
@@ -84,24 +85,41 @@ void gpu_attention::constrain_buffers(const operator_description &op) {
   const numbers &n = op.n;
   const Expr batches = arguments.query.dim(3).extent();
   constrain(arguments.query, n.head_dim, n.heads, {}, {});
+  if (is_paged(n)) {
+    constrain(arguments.key, n.head_dim, n.kv_heads, n.cache.page_size, {});
+    constrain(arguments.value, n.value_dim, n.kv_heads, n.cache.page_size, arguments.key.dim(3).extent());
+    return;
+  }
   constrain(arguments.key, n.head_dim, n.kv_heads, {}, batches);
   constrain(arguments.value, n.value_dim, n.kv_heads, arguments.key_count, batches);
 }
 
-/// Tiles in f32, padded with zeros to whole register fragments. Queries come scaled. A tile's overhang reads the last element.
+attention_source gpu_attention::source_of(const operator_description &op, const target_info &target) {
+  attention_source source = operand_source(arguments);
+  if (op.n.rope.dims == 0) return source;
+  const element_conversion on_device{[device = target.device](const Expr &stored, element_type e) { return gpu_load_f32(stored, e, device); }, gpu_store_as};
+  rotary_source r(op, arguments, source, on_device);
+  angles = r.angles, turns = r.turns;
+  return r.rotated;
+}
+
+/// Tiles in f32, padded with zeros to whole register fragments. Queries come scaled, keys and values with the scales that they are
+/// stored with: once for all queries of the tile. A tile's overhang reads the last element.
 void gpu_attention::stage_tiles(const operator_description &op, const target_info &target) {
   const numbers &n = op.n;
   const int group = n.heads / n.kv_heads, columns = tile.columns(), rows = tile.rows();
-  const auto staged = [&](const ImageParam &from, int extent, int padded, Expr position, Expr of_head, Expr factor) {
-    Expr loaded = gpu_load_f32(from(padded == extent ? Expr(dim) : min(dim, extent - 1), position, of_head, batch), n.element, target.device);
+  const attention_source source = source_of(op, target);
+  const auto staged = [&](const Func &from, element_type e, int extent, int padded, const Expr &position, const Expr &of_head, const Expr &factor) {
+    Expr loaded = gpu_load_f32(from(padded == extent ? Expr(dim) : min(dim, extent - 1), position, of_head, batch), e, target.device);
     if (factor.defined()) loaded = loaded * factor;
     return padded == extent ? loaded : choose_bits(dim < extent, loaded, 0);
   };
   const Expr query_position = clamp(block * tile.queries + tile_row, 0, arguments.query_count - 1);
-  const Expr key_position = clamp(min(step * tile.keys + tile_row, key_count_of(op, arguments, batch) - 1), 0, arguments.key_count - 1);
-  query_tile(dim, tile_row, block, head, batch) = staged(arguments.query, n.head_dim, tile.padded_head_dim, query_position, head, query_factor(op, arguments));
-  key_tile(dim, tile_row, step, head, batch) = staged(arguments.key, n.head_dim, tile.padded_head_dim, key_position, head / group, {});
-  value_tile(dim, tile_row, step, head, batch) = staged(arguments.value, n.value_dim, tile.padded_value_dim(), key_position, head / group, {});
+  query_tile(dim, tile_row, block, head, batch) = staged(source.query, n.element, n.head_dim, tile.padded_head_dim, query_position, head, query_factor(op, arguments));
+  const Expr key_position = clamp(min(step * tile.keys + tile_row, key_count_of(op, arguments, batch) - 1), 0, arguments.key_count - 1), kv_head = head / group;
+  const auto scale = [&](const ImageParam &scales) { return n.cache.scale == kv_scaling::off ? Expr() : arguments.scale_of(scales, key_position, kv_head, batch); };
+  key_tile(dim, tile_row, step, head, batch) = staged(source.key, cache_element(n), n.head_dim, tile.padded_head_dim, key_position, kv_head, scale(arguments.key_scale));
+  value_tile(dim, tile_row, step, head, batch) = staged(source.value, cache_element(n), n.value_dim, tile.padded_value_dim(), key_position, kv_head, scale(arguments.value_scale));
 
   query_fragment(dim, query_row, y, block, head, batch) = query_tile(dim, query_row * rows + y, block, head, batch);
   key_fragment(dim, key_column, x, step, head, batch) = key_tile(dim, key_column * columns + x, step, head, batch);

@@ -1,12 +1,13 @@
 // Attention for a GPU: blocks of keys and a running softmax, as Halide Funcs. The formula only; schedules/gpu_running.cpp lays it out.
 //
 // One thread block owns one tile of queries of one head and walks over blocks of keys. Between blocks it carries the state
-// (largest score, sum of weights, weighted sum of values) of each of its rows; under sigmoid only the last. Scores are in base 2: log2(e) is folded in.
+// (largest score, sum of weights, weighted sum of values) of each of its rows; under sigmoid only the last. Scores are in base 2:
+// log2(e) is folded in.
 //
 // Tiles are interleaved over the threads: thread (x, y) of a block of `columns` x `rows` threads owns the queries
 // query_row * rows + y and, in the scores, the keys key_column * columns + x of its tile.
 #pragma once
-#include "dsl/pipeline/call_arguments.hpp"
+#include "dsl/pipeline/blocked_attention.hpp"
 #include "dsl/targets.hpp"
 #include <vector>
 
@@ -52,6 +53,7 @@ struct gpu_attention {
   Halide::Var query_row{"query_row"}, key_column{"key_column"};     ///< a thread's queries and keys
   Halide::Var tile_row{"tile_row"}, lane{"lane"}, lane_group{"lane_group"}, feature{"feature"};
 
+  Halide::Func angles{"angles"}, turns{"turns"}; ///< of rotary_source; defined only if the spec turns queries by computed angles
   Halide::Func query_tile{"query_tile"}, key_tile{"key_tile"}, value_tile{"value_tile"};                   ///< f32, in shared memory
   Halide::Func query_fragment{"query_fragment"}, key_fragment{"key_fragment"};                             ///< in registers
   Halide::Func weight_fragment{"weight_fragment"}, value_fragment{"value_fragment"};
@@ -65,6 +67,7 @@ struct gpu_attention {
 
 private:
   void constrain_buffers(const operator_description &);
+  attention_source source_of(const operator_description &, const target_info &); ///< what a call brings, rotated
   void stage_tiles(const operator_description &, const target_info &);
   void scores(const operator_description &);
   void maximum_of_block();

@@ -1,5 +1,5 @@
 // Stored elements and f32 on a GPU. As in element.hpp, but no step makes or reads an f32 denormal, which GPUs may flush to
-// zero: f16 denormals stay exact there too.
+// zero: denormals of f16 and of 8-bit floats stay exact there too.
 #pragma once
 #include "dsl/pipeline/element.hpp"
 #include "dsl/targets.hpp"
@@ -32,6 +32,7 @@ inline Halide::Expr f32_to_f16_without_denormals(Halide::Expr value) {
 
 /// A stored element as f32. CUDA converts f16 in one instruction; everything else is integer arithmetic.
 inline Halide::Expr gpu_load_f32(Halide::Expr stored, element_type e, device_kind device) {
+  if (e == element_type::e5m2) return gpu_load_f32(Halide::cast<std::uint16_t>(stored) << 8, element_type::f16, device); // its upper half
   if (e != element_type::f16) return load_f32(stored, e);
   if (device == device_kind::cuda) return Halide::cast<float>(Halide::reinterpret(Halide::Float(16), stored));
   return detail::f16_to_f32_without_denormals(stored);

@@ -1,22 +1,37 @@
 #include "dsl/pipeline/rotary.hpp"
 #include "dsl/pipeline/angles.hpp"
-#include "dsl/pipeline/element.hpp"
 #include "dsl/pipeline/mask.hpp"
 
 namespace attune {
 using namespace Halide;
 
-rotary_source::rotary_source(const operator_description &description, const call_arguments &arguments, const attention_source &source)
-    : rotated{Func("rotated_query"), Func("rotated_key"), source.value}, op(description), args(arguments) {
+std::string rotary_why_not(const operator_description &op) {
+  if (op.n.rope.angle_tables && input_of(op.inputs, tensor_role::query_offsets) >= 0)
+    return "tables of angles do not go with documents by offsets: let rope compute its angles";
+  if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
+    return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
+  return "";
+}
+
+rotary_source::rotary_source(const operator_description &description, const call_arguments &arguments, const attention_source &source, const element_conversion &conversion)
+    : rotated{Func("rotated_query"), Func("rotated_key"), source.value}, op(description), args(arguments), convert(conversion) {
   const bool query_alone = op.n.rope.keys_rotated;
   if (!op.n.rope.angle_tables) define_angles();
   Var d("d"), n("n"), h("h"), b("b");
-  const Expr row = query_alone ? Expr(n) : query_position(op, args, n, b);
+  const Expr row = query_alone ? Expr(n) : place_of_query(n, b);
   rotated.query(d, n, h, b) = rotate([&](const Expr &feature) { return Expr(source.query(feature, n, h, b)); }, op.n.element, d, row, b);
   // Keys past a batch's length are never read: the last one stands for them.
   const Expr key = min(n, max(key_count_of(op, args, b) - 1, 0));
   if (query_alone) rotated.key = source.key;
   else rotated.key(d, n, h, b) = rotate([&](const Expr &feature) { return Expr(source.key(feature, key, h, b)); }, cache_element(op.n), d, n, b);
+}
+
+Expr rotary_source::place_of_query(const Expr &query, const Expr &batch) const {
+  const Expr place = query_position(op, args, query, batch);
+  if (!args.packed.defined()) return place;
+  // Read from a Func, of whose values Halide knows no bounds. Documents aligned to their ends end within the keys, others begin there.
+  const bool to_end = aligned_to_end(op.n);
+  return clamp(place, to_end ? -args.query_count : Expr(0), args.key_count - 1 + (to_end ? Expr(0) : args.query_count));
 }
 
 Expr rotary_source::position_of(const Expr &row, const Expr &batch) const {
@@ -31,7 +46,8 @@ bool rotary_source::depends_on_batch() const {
 void rotary_source::define_angles() {
   Var i("i"), n("n"), b("b");
   const Buffer<std::uint64_t> fractions = turn_fractions(op.n.rope.theta, op.n.rope.dims);
-  const sine_cosine of_angle = sine_cosine_of(position_of(n, b), fractions(i));
+  turns(i) = fractions(i);
+  const sine_cosine of_angle = sine_cosine_of(position_of(n, b), turns(i));
   if (depends_on_batch()) angles(i, n, b) = Tuple(of_angle.cosine, of_angle.sine);
   else angles(i, n) = Tuple(of_angle.cosine, of_angle.sine);
 }
@@ -56,9 +72,9 @@ Expr rotary_source::rotate(const stored_features &stored, element_type element, 
   if (some_stay) other = select(feature < dims, other, feature), pair = min(pair, pairs - 1);
   // Bounds inference sees each arm of a select by itself.
   other = unsafe_promise_clamped(other, 0, op.n.head_dim - 1), pair = unsafe_promise_clamped(pair, 0, pairs - 1);
-  const Expr x = load_f32(stored(feature), element), y = load_f32(stored(other), element);
+  const Expr x = convert.load(stored(feature), element), y = convert.load(stored(other), element);
   const auto [cosine, sine] = angle_at(pair, row, batch);
-  const Expr turned = store_as(x * cosine + select(is_first, -y, y) * sine, element);
+  const Expr turned = convert.store(x * cosine + select(is_first, -y, y) * sine, element);
   return some_stay ? select(feature < dims, turned, stored(feature)) : turned;
 }
 

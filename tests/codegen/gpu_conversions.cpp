@@ -1,5 +1,6 @@
-// f16, bf16 and f32 by integer arithmetic on the OpenCL device: every stored value, and every tie between two.
+// Stored elements and f32 by integer arithmetic on the OpenCL device: every stored value, and every tie between two of 16 bits.
 #include "dsl/pipeline/gpu_element.hpp"
+#include "runtime/element.hpp"
 #include "tests/codegen/gpu_trial.hpp"
 #include <bit>
 #include <catch2/catch.hpp>
@@ -44,6 +45,25 @@ TEST_CASE("every 16-bit value becomes the f32 that it stands for, and comes back
   const auto back = on_device<std::uint16_t>(loaded, [&](Halide::Expr x) { return gpu_store_as(x, e); });
   wrong = 0;
   for (int i = 0; i < count; ++i) wrong += std::isnan(loaded[i]) ? !std::isnan(decode(back[i], e)) : back[i] != stored[i];
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("every 8-bit value becomes the f32 that it stands for") {
+  const auto e = GENERATE(element_type::int8, element_type::e4m3, element_type::e5m2);
+  CAPTURE(name_of(e));
+  std::vector<std::uint8_t> stored(256);
+  for (int i = 0; i < 256; ++i) stored[i] = static_cast<std::uint8_t>(i);
+  const auto bits = on_device<std::uint32_t>(stored, [&](Halide::Expr x) {
+    return Halide::reinterpret<std::uint32_t>(gpu_load_f32(Halide::reinterpret(stored_type(e), x), e, device_kind::opencl));
+  });
+  int wrong = 0;
+  for (const std::uint8_t code : stored) {
+    f8_e4m3_t four_bits;
+    f8_e5m2_t five_bits;
+    four_bits.bits = five_bits.bits = code;
+    const float means = e == element_type::int8 ? static_cast<std::int8_t>(code) : e == element_type::e4m3 ? static_cast<float>(four_bits) : static_cast<float>(five_bits);
+    wrong += !same(std::bit_cast<float>(bits[code]), means);
+  }
   CHECK(wrong == 0);
 }
 

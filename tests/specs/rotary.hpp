@@ -48,6 +48,9 @@ struct rope_at_length {
 struct rope_int8 {
   static constexpr auto spec = attention(heads<4>, kv_heads<2>, head_dim<32>, element<f32>, kv_element<int8>, kv_scale<per_token>, keys_rotated, causal<align::bottom_right>);
 };
+struct rope_packed {
+  static constexpr auto spec = attention(heads<2>, kv_heads<1>, head_dim<16>, element<f32>, theta<10000>, causal<align::bottom_right>, documents<offsets>, returns<lse>);
+};
 struct sinusoidal_layer { static constexpr auto spec = layer(model_dim<50>, heads<3>, head_dim<16>, element<f32>, sinusoidal_positions<10000>, bias); };
 struct sinusoidal_layer_bf16 { static constexpr auto spec = layer(model_dim<64>, heads<2>, head_dim<32>, element<bf16>, sinusoidal_positions<10000>, causal<>); };
 struct sinusoidal_layer_f16 { static constexpr auto spec = layer(model_dim<40>, heads<2>, head_dim<20>, element<f16>, sinusoidal_positions<10000>); };
