@@ -51,6 +51,8 @@ struct with_sinks { static constexpr auto spec = attention(heads<4>, head_dim<64
 struct with_sigmoid { static constexpr auto spec = operands(heads<4>, head_dim<64>, element<f32>) | sigmoid(sigmoid_bias<runtime>) | weighted_sum(); };
 struct int8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<int8>, kv_scale<per_token>); };
 struct fp8_cache { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, kv_element<e4m3>); };
+struct large { static constexpr auto spec = attention(heads<4>, head_dim<512>, element<f32>); };
+struct latent { static constexpr auto spec = attention(heads<16>, kv_heads<1>, head_dim<576>, value_dim<512>, element<bf16>); };
 struct pages { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, paged<16>); };
 struct rotary { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, theta<10000>, position_offsets); };
 struct rotary_tables { static constexpr auto spec = attention(heads<4>, head_dim<64>, element<f32>, angle_tables, keys_rotated, causal<align::at_length>); };
@@ -61,10 +63,15 @@ struct feature {
   const char *what;
   operator_description (*describe)();
   std::vector<const char *> tests; ///< as ctest names them, up to the target
+  bool on_devices = true;          ///< else the call refuses it there (runtime/bind.hpp), whatever the generator carries
 };
 
 const feature features[] = {
-    {"any head_dim, f32", describe<plain>, {"correctness.variant.head_dim_1", "correctness.variant.head_dim_96", "correctness.variant.head_dim_256"}},
+    {"any head_dim from 1 to 256", describe<plain>, {"correctness.variant.head_dim_1", "correctness.variant.head_dim_96", "correctness.variant.head_dim_256", "correctness.shape.d17_v48_f16"}},
+    {"head_dim to 512", describe<large>, {"correctness.shape.d257_v255", "correctness.shape.d320_bf16", "correctness.shape.d511_f16", "correctness.shape.d512"}},
+    {"MLA: one latent of 576 features, values its first 512", describe<latent>, {"correctness.shape.latent", "correctness.shape.latent_bf16", "correctness.memory_layouts"}},
+    {"packed QKV, strided outer axes", describe<plain>, {"correctness.memory_layouts"}},
+    {"tensors of more than 2^31 elements", describe<plain>, {"correctness.memory_layouts"}, false},
     {"f16", describe<half>, {"correctness.variant.f16_gqa", "correctness.variant.f16_odd"}},
     {"bf16", describe<brain>, {"correctness.variant.bf16_gqa", "correctness.variant.bf16_odd"}},
     {"grouped-query and multi-query: `kv_heads`", describe<grouped>, {"correctness.variant.gqa_causal", "correctness.variant.mqa"}},
@@ -114,7 +121,7 @@ void print_row(const feature &f) {
   const operator_description op = f.describe();
   std::vector<std::string> carrying, tests;
   for (const target_info &t : all_targets)
-    if (why_not(op, t).empty()) carrying.push_back(t.name);
+    if ((f.on_devices || t.device == device_kind::cpu) && why_not(op, t).empty()) carrying.push_back(t.name);
   for (const char *test : f.tests) tests.push_back("`" + std::string(test) + "`");
   const bool everywhere = carrying.size() == std::size(all_targets);
   std::printf("| %s | %s | %s |\n", f.what, everywhere ? "all" : joined(carrying).c_str(), joined(tests).c_str());
