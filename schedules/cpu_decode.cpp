@@ -28,7 +28,7 @@ std::vector<schedule_parameter> cpu_decode_parameters(const operator_description
           {"key_block", "keys that are skipped together, and that the weighted sum takes at a time", {16, 32, 64}},
           {"dot_unroll", "keys whose dot products are computed at a time", {1, 2, 4, 8}},
           {"value_heads", "heads in one register tile of the weighted sum", {1, 2, 4, 8}},
-          {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4, 8}},
+          {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4, 8, 16}},
           {"value_unroll", "keys that the weighted sum takes at a time", {1, 2, 4}}};
 }
 
