@@ -49,6 +49,13 @@ double over_fixed_of(const row_result &row) {
   return median_of(ratios);
 }
 
+constexpr double wide_spread = 0.1;
+
+/// Whether something else used the machine: figures of such a row say little.
+bool is_disturbed(const row_result &row) {
+  return is_timed(row) && (!row.kept_disturbed.empty() || spread(row.seconds.at(ours)) > wide_spread);
+}
+
 /// "1.2 %, 3 again, 1 disturbed"
 std::string spread_text(const row_result &row) {
   std::string text = fmt::format("{:.1f} %", 100 * spread(row.seconds.at(ours)));
@@ -113,6 +120,9 @@ std::string as_text(const std::vector<row_result> &rows, const peak_table &peaks
   std::string notes;
   for (const row_result &row : rows)
     if (row.seconds.count(ours_fixed)) notes += fmt::format("{} takes {:.4f} of the time of the same operator with its numbers in the spec\n", row.what.name, over_fixed_of(row));
+  const auto disturbed = std::count_if(rows.begin(), rows.end(), is_disturbed);
+  if (disturbed > 0)
+    notes += fmt::format("{} of {} rows were disturbed (a round that stayed so, or a spread above {:.0f} %): let nothing else run, and take them again\n", disturbed, rows.size(), 100 * wide_spread);
   for (const auto &[what, works] : without)
     notes += fmt::format("{} ({})\n", what, works.size() > 2 ? fmt::format("{} works", works.size()) : joined(works, ", "));
   return as_columns(cells) + (notes.empty() ? "" : "\n" + notes);

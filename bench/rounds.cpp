@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <fmt/format.h>
 
 namespace attune::bench {
 namespace {
 using clock = std::chrono::steady_clock;
 
-constexpr double undisturbed = 0.95; ///< a round whose probes reach this part of the run's best counts
+constexpr double undisturbed = 0.95; ///< a round counts whose probes reach this part of the run's best, and whose call on one thread had this part of its core
 constexpr int most_tries = 4;
 constexpr int first_probes = 4;      ///< before a row's first round, so that it is judged by more than one
 constexpr double far_behind = 3; ///< a peer that takes so many times as long as the fastest of a row
@@ -25,10 +26,25 @@ template <class Work> double seconds_of(const Work &work) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-double sample(timed_call &kernel, int threads, int calls) {
+/// Seconds that the calling thread has run.
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// A sample of a call, and what part of its core it had. Probes are shorter than a scheduler's slice: they do not see a process that
+/// takes the core now and then. (On two threads a thread also waits for the other: there only probes judge.)
+struct own_sample {
+  double seconds, core_share;
+};
+own_sample sample(timed_call &kernel, int threads, int calls) {
   std::vector<double> seconds;
-  for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));
-  return median_of(seconds);
+  const double before = thread_seconds();
+  const double all = seconds_of([&] {
+    for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));
+  });
+  return {median_of(seconds), threads == 1 ? (thread_seconds() - before) / all : 1};
 }
 
 /// The pool's threads stay where they were made: the second thread of every call on the second core.
@@ -73,24 +89,33 @@ struct own_calls {
   }
 };
 
-/// One round of all; a peer that fails now is dropped for good.
-std::map<std::string, double> run_round(const work &w, const own_calls &own, int calls, std::vector<peer_way> &ways,
-                                        std::map<std::string, std::string> &left_out) {
+struct round_samples {
   std::map<std::string, double> seconds;
-  seconds[ours] = sample(*own.kernel, w.threads, calls);
-  if (w.threads > 1) seconds[ours_on_one_thread] = sample(*own.kernel, 1, calls);
-  if (own.fixed) seconds[ours_fixed] = sample(*own.fixed, w.threads, calls);
+  double core_share = 1; ///< the least of our own samples
+};
+
+/// One round of all; a peer that fails now is dropped for good.
+round_samples run_round(const work &w, const own_calls &own, int calls, std::vector<peer_way> &ways, std::map<std::string, std::string> &left_out) {
+  round_samples r;
+  const auto take = [&](const char *name, timed_call &kernel, int threads) {
+    const own_sample s = sample(kernel, threads, calls);
+    r.seconds[name] = s.seconds;
+    r.core_share = std::min(r.core_share, s.core_share);
+  };
+  take(ours, *own.kernel, w.threads);
+  if (w.threads > 1) take(ours_on_one_thread, *own.kernel, 1);
+  if (own.fixed) take(ours_fixed, *own.fixed, w.threads);
   for (std::size_t i = 0; i < ways.size();) {
     if (interrupted()) throw interruption();
     try {
-      seconds[ways[i].name] = median_of(ways[i].process->run(ways[i].way, calls_for(ways[i].seconds)));
+      r.seconds[ways[i].name] = median_of(ways[i].process->run(ways[i].way, calls_for(ways[i].seconds)));
       ++i;
     } catch (const peer_error &e) {
       left_out[ways[i].name] = e.what();
       ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  return seconds;
+  return r;
 }
 
 } // namespace
@@ -122,15 +147,15 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
   for (int i = 0; i < first_probes; ++i) probe(w);
   double before = probe(w);
   for (auto _ : state) {
-    std::map<std::string, double> seconds;
+    round_samples now;
     double beside = 0;
     for (int tries = 1;; ++tries) {
       if (interrupted()) throw interruption();
-      seconds = run_round(w, own, calls, ways, row.left_out);
+      now = run_round(w, own, calls, ways, row.left_out);
       const double after = probe(w), slower = std::min(before, after), highest = peaks.at({w.probe(), w.threads});
       beside = std::max(before, after);
       before = after;
-      if (slower >= undisturbed * highest) break;
+      if (slower >= undisturbed * highest && now.core_share >= undisturbed) break;
       if (tries == most_tries) {
         row.kept_disturbed.push_back(static_cast<int>(row.beside.size()));
         break;
@@ -138,9 +163,9 @@ row_result bench_run::measure(const work &w, benchmark::State &state) {
       ++row.disturbed;
     }
     row.beside.push_back(beside);
-    for (const auto &[name, s] : seconds) row.seconds[name].push_back(s);
+    for (const auto &[name, s] : now.seconds) row.seconds[name].push_back(s);
     if (row.seconds[ours].size() == rounds_far_behind) keep_near(ways);
-    state.SetIterationTime(seconds[ours]);
+    state.SetIterationTime(now.seconds[ours]);
   }
   for (const auto &[name, why] : row.left_out) row.seconds.erase(name); // those that failed after some rounds
   peers.end();
