@@ -73,19 +73,21 @@ TEST_CASE("decode is for few queries of other tokens than the keys") {
   CHECK_THAT(decode.why_not(op, avx2, length_bucket::decode_long), Contains("come from the same tokens"));
 }
 
-TEST_CASE("caches are for CPUs: other targets refuse them in one sentence") {
+TEST_CASE("GPUs refuse in one sentence what needs whole rows of scores, and carry caches") {
   for (const char *name : {"cuda_sm80", "opencl"}) {
     const target_info &device = *find_target(name);
-    const auto refused = [&](auto change) {
+    const auto answer = [&](auto change) {
       operator_description op = small_operator(4, 64);
       CHECK(why_not(op, device) == "");
       change(op.n);
       CHECK(why_not(op, *find_target("avx2")) == "");
       return why_not(op, device);
     };
-    CHECK_THAT(refused([](numbers &n) { n.cache = {true, element_type::e4m3, kv_scaling::off, 0}; }), Contains("stored otherwise than the query"));
-    CHECK_THAT(refused([](numbers &n) { n.cache.page_size = 16, n.key_lengths = true; }), Contains("pages and diagonals that follow key lengths"));
-    CHECK_THAT(refused([](numbers &n) { n.causal = causal_alignment::at_length, n.key_lengths = true; }), Contains("pages and diagonals that follow key lengths"));
+    CHECK(answer([](numbers &n) { n.returns_weights = true; }) == std::string("attention weights are not returned on ") + name + ": the kernel never holds a whole row of them");
+    CHECK(answer([](numbers &n) { n.returns_scaled_scores = true; }) == std::string("scores are not returned on ") + name + ": the kernel never holds a whole row of them");
+    CHECK(answer([](numbers &n) { n.cache = {true, element_type::e4m3, kv_scaling::off, 0}; }) == "");
+    CHECK(answer([](numbers &n) { n.cache.page_size = 16, n.key_lengths = true; }) == "");
+    CHECK(answer([](numbers &n) { n.causal = causal_alignment::at_length, n.key_lengths = true; }) == "");
   }
 }
 
