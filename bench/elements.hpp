@@ -3,19 +3,30 @@
 #include "generated/check_tensor.hpp"
 #include "runtime/element.hpp"
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace attune::bench {
 
+/// Calls f with a pointer to the elements' type.
+template <class F> void with_elements(char *data, element_type e, F f) {
+  if (e == element_type::int8) f(reinterpret_cast<std::int8_t *>(data));
+  else if (e == element_type::e4m3) f(reinterpret_cast<f8_e4m3_t *>(data));
+  else if (e == element_type::e5m2) f(reinterpret_cast<f8_e5m2_t *>(data));
+  else with_float(e, [&](auto like) { f(reinterpret_cast<decltype(like) *>(data)); });
+}
+
+/// One number of int8 for each 1/32: N(0,1) lies within its range.
+inline constexpr float int8_step = 1.0f / 32;
+
 inline float load(const char *data, element_type e, std::int64_t i) {
-  if (e == element_type::bf16) return static_cast<float>(reinterpret_cast<const bf16_t *>(data)[i]);
-  if (e == element_type::f16) return static_cast<float>(reinterpret_cast<const f16_t *>(data)[i]);
-  return reinterpret_cast<const float *>(data)[i];
+  float x = 0;
+  with_elements(const_cast<char *>(data), e, [&](auto *elements) { x = static_cast<float>(elements[i]); });
+  return x;
 }
 inline void store(char *data, element_type e, std::int64_t i, float x) {
-  if (e == element_type::bf16) reinterpret_cast<bf16_t *>(data)[i] = bf16_t(x);
-  else if (e == element_type::f16) reinterpret_cast<f16_t *>(data)[i] = f16_t(x);
-  else reinterpret_cast<float *>(data)[i] = x;
+  if (e == element_type::int8) x = std::nearbyint(std::clamp(x / int8_step, -127.0f, 127.0f));
+  with_elements(data, e, [&](auto *elements) { elements[i] = static_cast<std::remove_reference_t<decltype(*elements)>>(x); });
 }
 
 inline std::vector<float> all_of(const char *data, element_type e, std::int64_t count) {

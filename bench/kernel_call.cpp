@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 
 namespace attune::bench {
@@ -47,7 +49,7 @@ kernel_call::kernel_call(const work &w) : work_(w), op_(w.refer()), signature_(o
     for (std::size_t i = 0; i < (rotated ? copies_ : 1); ++i) {
       in.copies.emplace_back(bytes_of(in));
       if (i > 0) std::memcpy(in.copies[i].data(), in.copies[0].data(), in.copies[0].bytes());
-      else if (!in.shape.written) fill_normal(in.copies[0].data(), in.shape.element, count_of(in.extents), 64 + t);
+      else if (!in.shape.written) fill(in, 64 + t);
     }
   }
   if (!is_projected(op_.n)) return;
@@ -58,11 +60,33 @@ kernel_call::kernel_call(const work &w) : work_(w), op_(w.refer()), signature_(o
   require(ended);
 }
 
+void kernel_call::fill(input &in, std::uint64_t seed) const {
+  char *data = in.copies[0].data();
+  const std::int64_t count = count_of(in.extents);
+  switch (in.shape.role) {
+    case tensor_role::key_lengths: std::fill_n(reinterpret_cast<std::int32_t *>(data), count, work_.keys); break;
+    case tensor_role::page_table: { // in no order, as a server's pages are after a while
+      std::vector<std::int32_t> pages(static_cast<std::size_t>(count));
+      std::iota(pages.begin(), pages.end(), 0);
+      std::shuffle(pages.begin(), pages.end(), std::mt19937(static_cast<unsigned>(seed)));
+      std::memcpy(data, pages.data(), in.copies[0].bytes());
+      break;
+    }
+    case tensor_role::key_scale: case tensor_role::value_scale:
+      std::fill_n(reinterpret_cast<float *>(data), count, cache_element(op_.n) == element_type::int8 ? int8_step : 1.0f);
+      break;
+    default: fill_normal(data, in.shape.element, count, seed);
+  }
+}
+
 std::int64_t kernel_call::extent_of_axis(const axis_extent &axis) const {
+  const std::int64_t pages = is_paged(op_.n) ? (work_.keys + op_.n.cache.page_size - 1) / op_.n.cache.page_size : 0;
   switch (axis.axis) {
     case axis_name::batch: return work_.batch;
     case axis_name::query: return work_.queries;
     case axis_name::key: return work_.keys;
+    case axis_name::sequence_page: return pages;
+    case axis_name::page: return work_.batch * pages;
     default: return axis.extent;
   }
 }
@@ -131,6 +155,17 @@ scalar_tensor kernel_call::last_of(const input &in, std::int64_t rows) const {
   return last;
 }
 
+scalar_tensor kernel_call::whole(const input &in) {
+  scalar_tensor all(in.extents);
+  for (std::size_t i = 0; i < all.values.size(); ++i) {
+    const std::int64_t n = static_cast<std::int64_t>(i);
+    const char *data = in.copies[0].data();
+    if (in.shape.element == element_type::i32) all.values[i] = reinterpret_cast<const std::int32_t *>(data)[n];
+    else all.values[i] = load(data, in.shape.element, n);
+  }
+  return all;
+}
+
 // The last queries alone are a call of their own: with fewer queries than keys, aligned at the end. In a layer they become
 // the hidden states of a cross-projection whose context is all tokens.
 expected_rows kernel_call::reference() const {
@@ -151,6 +186,9 @@ expected_rows kernel_call::reference() const {
     a.query = last_of(input_of(tensor_role::query), checked_queries);
     a.key = last_of(input_of(tensor_role::key), keys);
     a.value = last_of(input_of(tensor_role::value), keys);
+    if (op.n.cache.scale != kv_scaling::off) a.key_scale = whole(input_of(tensor_role::key_scale)), a.value_scale = whole(input_of(tensor_role::value_scale));
+    if (is_paged(op.n)) a.page_table = whole(input_of(tensor_role::page_table));
+    if (op.n.key_lengths) a.key_lengths.assign(static_cast<std::size_t>(work_.batch), keys);
   }
   for (int i = 0; i < signature_.number_count; ++i) number_of(a, signature_.call_numbers[i]) = work_.call_numbers[static_cast<std::size_t>(i)];
   reference_answer answer = evaluate_reference(op, a);

@@ -25,6 +25,8 @@ private:
     std::vector<memory_block> copies; ///< more than one for key and value of a cold work
   };
   std::int64_t extent_of_axis(const axis_extent &) const;
+  void fill(input &, std::uint64_t seed) const;
+  static scalar_tensor whole(const input &);
   scalar_tensor last_of(const input &, std::int64_t rows) const;
   const input &input_of(tensor_role) const;
   std::vector<tensor_ref> references(std::size_t copy);

@@ -15,7 +15,7 @@
 #include "attune_bench_kernels/run_time_12x64.hpp"
 #include "attune_bench_kernels/window_12x64.hpp"
 #include "bench/specs.hpp"
-#include "dsl/reference/refer.hpp"
+#include "bench/work_row.hpp"
 #include "runtime/dispatch.hpp"
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,16 +26,6 @@ extern "C" int attune_bench_projections_bf16_argv(void **);
 
 namespace attune::bench {
 namespace {
-
-/// A row with what follows from its spec and target filled in; the caller adds the rest.
-template <class Spec> work row(const char *family, target_id target, const char *shape, int queries, int keys) {
-  work w;
-  w.info = artefact<Spec>::info;
-  w.refer = refer<Spec>;
-  w.target = target, w.queries = queries, w.keys = keys;
-  w.name = fmt::format("{}/{}/{}/{}", family, name_of(artefact<Spec>::n.element), info_of(target).name, shape);
-  return w;
-}
 
 class work_list {
 public:
@@ -132,14 +122,15 @@ double work::operations() const {
 double work::amount() const {
   const numbers &n = info().n;
   if (counts != measure::bytes) return operations();
-  return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(n.element));
+  return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(cache_element(n)));
 }
 
 double work::least_bytes() const {
   const numbers &n = info().n;
   const double queries_in = is_projected(n) ? n.model_dim : double(n.heads) * n.head_dim, out = n.output_dim > 0 ? n.output_dim : double(n.heads) * n.value_dim;
-  const double elements = queries * (queries_in + out) + (is_projected(n) ? 0 : double(n.kv_heads) * keys * (n.head_dim + n.value_dim));
-  return (batch * elements + weights_of(*this)) * static_cast<double>(size_of(n.element));
+  const double elements = queries * (queries_in + out) + weights_of(*this) / batch;
+  const double cached = is_projected(n) ? 0 : double(n.kv_heads) * keys * (n.head_dim + n.value_dim);
+  return batch * (elements * static_cast<double>(size_of(n.element)) + cached * static_cast<double>(size_of(cache_element(n))));
 }
 
 std::string work::why_not() const {
@@ -179,6 +170,7 @@ std::vector<work> all_works() {
   list.add_run_time<run_time_12x64, fixed_12x64>(avx512, "12x64", {1024, 4096}, {1.0 / 8, 50, 1024});
   list.add_scratch<decode_12x64>(avx512, "12x64", 64, 131072);
   list.add_scratch<decode_12x64_bf16>(avx512_bf16, "12x64", 64, 131072);
+  for (work &w : cache_works()) list.all.push_back(std::move(w));
   return list.all;
 }
 

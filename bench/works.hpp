@@ -48,4 +48,7 @@ struct work {
 /// All rows, in the order in which they are reported.
 std::vector<work> all_works();
 
+/// Those of them with caches and rotary embedding: cache_works.cpp.
+std::vector<work> cache_works();
+
 } // namespace attune::bench

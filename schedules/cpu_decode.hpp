@@ -3,6 +3,7 @@
 #include "dsl/pipeline/decode_attention.hpp"
 #include "dsl/targets.hpp"
 #include "schedules/family.hpp"
+#include "schedules/prefetch_ahead.hpp"
 
 namespace attune {
 
@@ -17,5 +18,8 @@ decode_blocking decode_blocking_of(const operator_description &, const target_in
 /// Lays the pipeline out. `result` is the Func that reads its outputs, with axes (d, q, h, b); `of_rows`, with axes (q, h, b), are what
 /// is wanted of each row beside it.
 void schedule_cpu_decode(decode_attention &, Halide::Func result, const std::vector<Halide::Func> &of_rows, const operator_description &, const target_info &, const schedule_point &);
+
+/// What the laid-out pipeline loads from pages, a few blocks ahead.
+std::vector<rows_ahead> cpu_decode_fetches(const decode_attention &, const call_arguments &, const operator_description &, const schedule_point &);
 
 } // namespace attune

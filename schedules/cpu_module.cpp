@@ -30,8 +30,10 @@ class wide_indices final : public Internal::IRMutator {
 
 } // namespace
 
-Module cpu_module(const std::vector<Func> &outputs, const std::vector<Argument> &arguments, const std::string &function_name, const target_info &target) {
+Module cpu_module(const std::vector<Func> &outputs, const std::vector<Argument> &arguments, const std::string &function_name, const target_info &target,
+                  const std::vector<rows_ahead> &ahead) {
   Pipeline p(outputs);
+  for (const rows_ahead &rows : ahead) p.add_custom_lowering_pass(new prefetch_ahead(rows));
   p.add_custom_lowering_pass(new wide_indices); // which the pipeline deletes
   return p.compile_to_module(arguments, function_name, halide_target(target));
 }

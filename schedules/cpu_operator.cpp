@@ -24,11 +24,16 @@ void schedule(decode_attention &a, const Func &result, const std::vector<Func> &
   schedule_cpu_decode(a, result, of_rows, op, target, point);
 }
 
+std::vector<rows_ahead> fetched_ahead(const blocked_attention &, const call_arguments &, const operator_description &, const schedule_point &) { return {}; }
+std::vector<rows_ahead> fetched_ahead(const decode_attention &a, const call_arguments &args, const operator_description &op, const schedule_point &point) {
+  return cpu_decode_fetches(a, args, op, point);
+}
+
 /// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp, weights and scores where they are returned.
 template <class Attention> class cpu_operator {
 public:
   cpu_operator(const operator_description &description, const target_info &machine, const schedule_point &how, const decltype(Attention::cut) &cut)
-      : op(description), target(machine), point(how), args(op), source(rotated(is_projected(op.n) ? projected_source() : operand_source(args))),
+      : op(description), target(machine), point(how), args(op, target.host == architecture::x86_64), source(rotated(is_projected(op.n) ? projected_source() : operand_source(args))),
         attention(op, args, source, cut) {
     attend();
     if (op.n.output_dim > 0) project_out();
@@ -38,7 +43,7 @@ public:
       for (int i = 0; i < f.dimensions(); ++i) f.output_buffers().front().dim(i).set_min(0); // the others of a Tuple have the same
   }
 
-  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, target); }
+  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, target, fetched_ahead(attention, args, op, point)); }
 
 private:
   const operator_description &op;

@@ -38,7 +38,7 @@ void blocked_attention::define_operands(const attention_source &source) {
   const Expr last_key = max(limits_of(op, args, first_query(), last_query(), b).end - 1, 0);
   const Expr key = c * chunk_keys + k;
   const Expr repeated = min(key, last_key), promised = unsafe_promise_clamped(key, 0, args.key_count - 1);
-  const auto f32 = [&](const Expr &stored) { return load_f32(stored, cache_element(op.n)); };
+  const auto f32 = [&](const Expr &stored) { return args.load_stored(stored); };
   if (cut.bf16_pairs) {
     staged_query(d, q, t, h, b) = concat_bits({source.query(2 * d, query, h, b), source.query(2 * d + 1, query, h, b)});
     query_tile(e, q, d, t, h, b) = half_of(staged_query(d, q, t, h, b), e);

@@ -4,8 +4,9 @@
 namespace attune {
 using namespace Halide;
 
-call_arguments::call_arguments(const operator_description &op)
-    : scale("scale"), softcap("softcap"), sigmoid_bias("sigmoid_bias"), window("window"), window_right("window_right"), declared(op.inputs), cache(op.n.cache) {
+call_arguments::call_arguments(const operator_description &op, bool converts_f16_)
+    : scale("scale"), softcap("softcap"), sigmoid_bias("sigmoid_bias"), window("window"), window_right("window_right"), declared(op.inputs), cache(op.n.cache),
+      cached(cache_element(op.n)), converts_f16(converts_f16_) {
   const element_type e = op.n.element;
   switch (op.n.source) {
     case source_kind::operands:
@@ -84,6 +85,8 @@ Expr call_arguments::stored(const ImageParam &key_or_value, Expr d, Expr positio
   if (cache.page_size == 0) return key_or_value(d, position, kv_head, batch);
   return key_or_value(d, position % cache.page_size, kv_head, page(position / cache.page_size, batch));
 }
+
+Expr call_arguments::load_stored(const Expr &code) const { return converts_f16 ? load_f32_by_f16(code, cached) : load_f32(code, cached); }
 
 Expr call_arguments::scale_of(const ImageParam &scales, Expr position, Expr kv_head, Expr batch) const {
   if (cache.scale == kv_scaling::per_head) return scales(kv_head);

@@ -24,7 +24,8 @@ struct packed_rows {
 /// Buffers are innermost first: query [head_dim, query, head, batch], key [head_dim, key, kv_head, batch], value
 /// [value_dim, key, kv_head, batch], hidden [model_dim, query, batch]; inputs and masks in the reverse of their declared axes.
 struct call_arguments {
-  explicit call_arguments(const operator_description &);
+  /// converts_f16: whether the target's machines convert f16 by themselves.
+  explicit call_arguments(const operator_description &, bool converts_f16 = false);
 
   Halide::ImageParam query, key, value;   ///< operands specs
   Halide::ImageParam hidden, context;     ///< projected specs; context for cross_projection only
@@ -48,6 +49,8 @@ struct call_arguments {
   Halide::Expr read(int input, const std::vector<Halide::Expr> &indices) const;
   /// Element `d` of a stored key or value: number `position` of the batch's keys, wherever it lies. Every reader of a cache comes here.
   Halide::Expr stored(const Halide::ImageParam &key_or_value, Halide::Expr d, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
+  /// What the code of a stored key or value says, f32.
+  Halide::Expr load_stored(const Halide::Expr &code) const;
   /// The scale of a stored key or value, from key_scale or value_scale.
   Halide::Expr scale_of(const Halide::ImageParam &scales, Halide::Expr position, Halide::Expr kv_head, Halide::Expr batch) const;
   /// Indices brought within an input's extents: tiles reach past the last query.
@@ -60,6 +63,8 @@ struct call_arguments {
 private:
   const std::vector<input_declaration> declared;
   const cache_form cache;
+  const element_type cached;
+  const bool converts_f16;
   std::vector<Halide::Argument> arguments;
 
   void add_cache(const operator_description &);

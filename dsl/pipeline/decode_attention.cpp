@@ -59,7 +59,7 @@ void decode_attention::define_scores() {
   } else {
     features = RDom(0, steps(), "features");
     const Expr feature = features.x * cut.lanes + u;
-    lane_sums(u, g, k, n, c, h, b) += load_f32(key_rows(feature, k, c, h, b), cache_element(op.n)) * query_rows(feature, g, n, h, b);
+    lane_sums(u, g, k, n, c, h, b) += args.load_stored(key_rows(feature, k, c, h, b)) * query_rows(feature, g, n, h, b);
   }
   lanes = RDom(0, cut.lanes, "lanes");
   dot(g, k, n, c, h, b) = 0.0f;
@@ -104,7 +104,7 @@ void decode_attention::define_weights() {
 }
 
 Expr decode_attention::value_at(const Expr &key) const {
-  return load_f32(value_rows(d * cut.halves + e, key, c, h, b), cache_element(op.n));
+  return args.load_stored(value_rows(d * cut.halves + e, key, c, h, b));
 }
 
 void decode_attention::define_sum() {

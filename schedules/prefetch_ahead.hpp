@@ -1,0 +1,34 @@
+// Software prefetch of rows that a later step of a loop loads. Halide's own directive prefetches the box that a step touches, which behind
+// a page table is the whole cache, and into the first cache, whose misses in flight are too few.
+#pragma once
+#include "Halide.h"
+
+namespace attune {
+
+/// Rows of `tensor`: each step of loop `step` loads `rows` of them, side by side in one page, `stride` elements apart. They are asked for
+/// `blocks` steps of the enclosing loop `block` before.
+struct rows_ahead {
+  std::string tensor, block, step;
+  int blocks, rows, bytes;
+  Halide::Expr stride;
+};
+
+/// A lowering pass: at the beginning of each step a call of attune_fetch_rows (runtime/halide_hooks.cpp), which leaves the rows in the
+/// second cache.
+class prefetch_ahead final : public Halide::Internal::IRMutator {
+public:
+  explicit prefetch_ahead(rows_ahead what) : what_(std::move(what)) {}
+
+private:
+  using Halide::Internal::IRMutator::visit;
+  Halide::Internal::Stmt visit(const Halide::Internal::For *) override;
+  Halide::Internal::Stmt visit(const Halide::Internal::LetStmt *) override;
+  Halide::Internal::Stmt fetch(const Halide::Internal::Stmt &body) const;
+
+  const rows_ahead what_;
+  std::string variable_;                     ///< of the loop over blocks, inside it; else empty
+  Halide::Expr later_;                       ///< its value some steps ahead
+  std::map<std::string, Halide::Expr> lets_; ///< inside it, in terms of what stands outside
+};
+
+} // namespace attune
