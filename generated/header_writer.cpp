@@ -79,6 +79,24 @@ std::string literal(const signature &s) {
                      tensors, s.number_count, call_numbers);
 }
 
+/// A call's arguments for whoever writes one: a line each.
+std::string arguments_comment(const std::string &spec, const signature &s) {
+  std::string text = fmt::format("// attune::kernel<{}>{{}}(...) takes views of these tensors, and numbers, in this order; batch may be left out where there is one:\n", spec);
+  for (int i = 0; i < s.tensor_count; ++i) {
+    const tensor_shape &t = s.tensors[i];
+    if (t.role == tensor_role::packed_weights) {
+      text += "//   weights: what attune::pack_weights returned\n";
+      continue;
+    }
+    std::string axes;
+    for (int a = 0; a < t.rank; ++a)
+      axes += fmt::format("{}{}{}", a ? ", " : "", name_of(t.axes[a].axis), t.axes[a].extent == dynamic_extent ? "" : fmt::format(" {}", t.axes[a].extent));
+    text += fmt::format("//   {}{} [{}] {}\n", t.name, t.written ? " (written):" : ":", axes, name_of(t.element));
+  }
+  for (int i = 0; i < s.number_count; ++i) text += fmt::format("//   {}: a number\n", name_of(s.call_numbers[i]));
+  return text;
+}
+
 /// "my_app::variant" -> "namespace my_app { struct variant; }"
 std::string forward_declaration(const std::string &spec) {
   const auto parts = name_parts(spec);
@@ -156,7 +174,7 @@ std::string machine_part(const std::vector<registered_spec> &specs, const std::s
 
 std::string typed_header(const operator_description &spec, const std::string &library) {
   return fmt::format(R"(// Emitted by Attune {version} for library {library}: what the compiler knows of {spec}. Not to be edited.
-#pragma once
+{arguments}#pragma once
 #include "runtime/artefact.hpp"
 
 {declaration}
@@ -175,6 +193,7 @@ template <> struct artefact<::{spec}> {{
 )",
                      fmt::arg("version", ATTUNE_VERSION), fmt::arg("library", library), fmt::arg("spec", spec.name),
                      fmt::arg("declaration", forward_declaration(spec.name)), fmt::arg("numbers", literal(spec.n)),
+                     fmt::arg("arguments", arguments_comment(spec.name, spec.call())),
                      fmt::arg("signature", literal(spec.call())), fmt::arg("hash", spec_hash(spec)));
 }
 

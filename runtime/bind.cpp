@@ -1,7 +1,7 @@
 #include "runtime/bind.hpp"
+#include "runtime/axis_order.hpp"
 #include <algorithm>
 #include <climits>
-#include <cstdio>
 #include <cmath>
 
 namespace attune {
@@ -17,16 +17,6 @@ struct known_extent {
 
 constexpr std::int64_t left_out = -1; ///< the extent of a batch axis that a view does not have
 
-struct short_text {
-  char text[120] = {};
-};
-short_text axes_text(const tensor_shape &shape) {
-  short_text s;
-  int used = 0;
-  for (int a = 0; a < shape.rank; ++a) used += std::snprintf(s.text + used, sizeof s.text - used, "%s%s", a ? ", " : "", name_of(shape.axes[a].axis));
-  return s;
-}
-
 int place(const tensor_shape &shape, axis_name a) {
   for (int i = 0; i < shape.rank; ++i)
     if (shape.axes[i].axis == a) return i;
@@ -37,7 +27,7 @@ status order_axes(const artefact_info &artefact, const tensor_shape &shape, cons
   for (int a = 0; a < shape.rank; ++a) t.extent[a] = left_out;
   for (int i = 0; i < r.rank; ++i) {
     const int p = place(shape, r.axes[i]);
-    if (p < 0) return failure(error_code::wrong_axis, "%s: tensor %s has no axis %s. Its axes are %s.", artefact.spec, shape.name, name_of(r.axes[i]), axes_text(shape).text);
+    if (p < 0) return failure(error_code::wrong_axis, "%s: tensor %s has no axis %s. Its axes are %s.", artefact.spec, shape.name, name_of(r.axes[i]), axes_text(shape).c_str());
     if (t.extent[p] != left_out) return failure(error_code::wrong_axis, "%s: tensor %s was passed with axis %s twice.", artefact.spec, shape.name, name_of(r.axes[i]));
     if (r.extent[i] < 0)
       return failure(error_code::wrong_extent, "%s: tensor %s: axis %s has the negative extent %lld.", artefact.spec, shape.name, name_of(r.axes[i]), integer(r.extent[i]));
@@ -47,7 +37,7 @@ status order_axes(const artefact_info &artefact, const tensor_shape &shape, cons
   for (int a = 0; a < shape.rank; ++a)
     if (t.extent[a] == left_out && shape.axes[a].axis != axis_name::batch)
       return failure(error_code::wrong_axis, "%s: tensor %s was passed without axis %s. Its axes are %s; only batch may be left out.", artefact.spec, shape.name,
-                     name_of(shape.axes[a].axis), axes_text(shape).text);
+                     name_of(shape.axes[a].axis), axes_text(shape).c_str());
   return {};
 }
 
@@ -125,8 +115,8 @@ status check_data(const artefact_info &artefact, const tensor_shape &shape, cons
 status check_fixed_extent(const artefact_info &artefact, const tensor_shape &shape, int place, std::int64_t got) {
   const std::int64_t fixed = shape.axes[place].extent;
   if (fixed == dynamic_extent || got == fixed) return {};
-  return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (fixed by the spec), got %lld.", artefact.spec, shape.name, name_of(shape.axes[place].axis),
-                 integer(fixed), integer(got));
+  return failure(error_code::wrong_extent, "%s: tensor %s: axis %s: expected %lld (fixed by the spec), got %lld. Its axes are %s.", artefact.spec, shape.name, name_of(shape.axes[place].axis),
+                 integer(fixed), integer(got), axes_text(in_layout(shape, artefact.n.layout)).c_str());
 }
 
 class binder {

@@ -1,4 +1,5 @@
 #include "runtime/c_abi.h"
+#include "runtime/axis_order.hpp"
 #include "runtime/c_abi_text.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/dispatch.hpp"
@@ -52,7 +53,11 @@ status read_options(const attune_options *given, call_options &options) {
   std::memcpy(&o, given, std::min(given->size, sizeof o)); // a caller compiled with an older header knows fewer members
   if (o.target) {
     const target_info *t = find_target(o.target);
-    if (!t) return failure(error_code::unknown_target, "options: there is no target \"%s\". attune_targets lists them.", o.target);
+    if (!t) {
+      std::string names;
+      for (const target_info &known : all_targets) names += (names.empty() ? "" : ", ") + std::string(known.name);
+      return failure(error_code::unknown_target, "options: there is no target \"%s\". There are: %s.", o.target, names.c_str());
+    }
     options.target = t->id;
   }
   options.threads = o.threads;
@@ -206,7 +211,7 @@ status append_by_name(const char *spec, const attune_named_tensor *given, std::s
   });
   if (!s) return s;
   for (const append_tensor &t : list)
-    if (t.needed && t.to->rank == 0) return failure(error_code::missing_tensor, "%s: tensor %s was not passed. Its axes are %s.", a->spec, t.shape.name, axes_text(in_layout(t.shape, n.layout)).c_str());
+    if (t.needed && t.to->rank == 0) return failure(error_code::missing_tensor, "%s: tensor %s was not passed; appending needs it. Its axes are %s.", a->spec, t.shape.name, axes_text(in_layout(t.shape, n.layout)).c_str());
   return try_append(cache, new_key, new_value, new_lengths);
 }
 

@@ -2,8 +2,10 @@
  * C99 and C++. No function throws, prints or aborts; all are safe to call from several threads.
  *
  * Tensor names are the spec's: "query", "key", "value", "output" (or "hidden", "context", "weights", "output"), "lse",
- * "attention_weights", "scaled_scores", "capped_scores", "masked_scores", the names of its inputs and masks, "sinks", "key_scale",
- * "value_scale", "page_table", "key_lengths"; numbers: "scale", "softcap", "window", "sigmoid_bias". Axes stand
+ * "attention_weights", "scaled_scores", "capped_scores", "masked_scores", the names of its inputs, masks and what its properties bring
+ * ("boolean_mask", "prefix_lengths", "query_documents", "query_offsets", "block_table", "alibi_slopes", "sinks" ...), "key_scale", "value_scale",
+ * "page_table", "position_offsets", "cos_table", "sin_table", "key_lengths"; numbers: "scale", "softcap", "window", "window_right",
+ * "sigmoid_bias". attune_spec_text lists those of a spec. Axes stand
  * in the order of the spec's layout: query, key, value and output as [batch, head, token, dim] (bhsd) or [batch, token,
  * head, dim] (bshd); all others as attune_spec_text lists them. The leading batch axis may be left out. Strides are in
  * elements, NULL means contiguous; byte_offset counts. Boolean masks are kDLBool or uint8. */

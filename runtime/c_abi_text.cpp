@@ -1,4 +1,5 @@
 #include "runtime/c_abi_text.hpp"
+#include "runtime/axis_order.hpp"
 #include "runtime/weights.hpp"
 #include <climits>
 #include <string_view>
@@ -48,12 +49,6 @@ std::string variant_json(const artefact_variant &v) {
 }
 
 } // namespace
-
-tensor_shape in_layout(tensor_shape s, tensor_layout layout) {
-  const bool headed = s.role == tensor_role::query || s.role == tensor_role::key || s.role == tensor_role::value || s.role == tensor_role::output;
-  if (layout == tensor_layout::bshd && headed && s.rank == 4) std::swap(s.axes[1], s.axes[2]);
-  return s;
-}
 
 std::string spec_json(const artefact_info &a) {
   return "{\"spec\": " + quoted(a.spec) + ", \"hash\": " + quoted(a.hash) +

@@ -31,7 +31,7 @@ std::string names_in_build(const artefact_info &a) {
   return names.empty() ? "none" : names;
 }
 
-/// `origin` says who asked: "call_options::target", "ATTUNE_TARGET" ...
+/// `origin` says who asked: "the call's options", "ATTUNE_TARGET" ...
 chosen_variant choose_named(const artefact_info &a, target_id id, const char *origin) {
   const target_info &t = info_of(id);
   const artefact_variant *v = find_variant(a, id);
@@ -71,7 +71,7 @@ template <class InBuild> std::vector<target_report> report(InBuild in_build) {
 void set_default_target(std::optional<target_id> id) noexcept { process_default = id ? static_cast<int>(*id) : no_default; }
 
 chosen_variant choose_variant(const artefact_info &a, std::optional<target_id> forced) noexcept try {
-  if (forced) return choose_named(a, *forced, "call_options::target");
+  if (forced) return choose_named(a, *forced, "the call's options");
   if (const int id = process_default; id != no_default) return choose_named(a, static_cast<target_id>(id), "set_default_target");
   const char *name = environment_target();
   if (!name) return choose_best(a);

@@ -1,10 +1,12 @@
 #include "runtime/dl_tensor.hpp"
+#include "runtime/axis_order.hpp"
 
 namespace attune {
 namespace {
 
+enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6, e4m3 = 10, e5m2 = 12 }; // type codes of DLPack 1.1
+
 bool read_element(const attune_dl_tensor &t, element_type &e) {
-  enum { signed_integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, boolean = 6, e4m3 = 10, e5m2 = 12 }; // of DLPack 1.1
   const int code = t.dtype.code, bits = t.dtype.bits;
   if (t.dtype.lanes != 1) return false;
   if (code == floating && bits == 32) e = element_type::f32;
@@ -31,18 +33,13 @@ std::string element_text(const attune_dl_tensor &t) {
 
 } // namespace
 
-std::string axes_text(const tensor_shape &s) {
-  std::string text;
-  for (int a = 0; a < s.rank; ++a) text += (a ? ", " : "") + std::string(name_of(s.axes[a].axis));
-  return "[" + text + "]";
-}
-
 status read_tensor(const char *owner, const tensor_shape &shape, const attune_dl_tensor &t, tensor_ref &r) {
   enum { host = 1, pinned = 3, managed = 13 };
   const int device = static_cast<int>(t.device.device_type);
   if (device != host && device != pinned && device != managed)
     return failure(error_code::unsupported_device, "%s: tensor %s is on device type %d. Pass it in the host's memory.", owner, shape.name, device);
-  if (!read_element(t, r.element))
+  const bool is_wrong_byte = t.dtype.code == unsigned_integer && shape.element != element_type::boolean; // uint8 is for booleans alone
+  if (!read_element(t, r.element) || is_wrong_byte)
     return failure(error_code::wrong_element, "%s: tensor %s: expected %s elements, got %s. Convert them to %s before the call.", owner, shape.name, name_of(shape.element),
                    element_text(t).c_str(), name_of(shape.element));
   const bool has_batch = shape.rank > 0 && shape.axes[0].axis == axis_name::batch;

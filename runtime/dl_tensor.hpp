@@ -3,12 +3,8 @@
 #include "runtime/c_abi.h"
 #include "runtime/status.hpp"
 #include "runtime/tensor.hpp"
-#include <string>
 
 namespace attune {
-
-/// "[batch, head, query]".
-std::string axes_text(const tensor_shape &);
 
 /// A DLTensor whose axes stand in the order of `shape`. `owner` is what an error's text begins with: a spec.
 status read_tensor(const char *owner, const tensor_shape &shape, const attune_dl_tensor &, tensor_ref &);

@@ -158,7 +158,7 @@ int default_threads() noexcept {
 
 status check_threads(const char *spec, const call_options &options) noexcept {
   if (options.threads < 0)
-    return failure(error_code::bad_option, "%s: call_options::threads is %d, expected 1 or more, or 0 for the default.", spec, options.threads);
+    return failure(error_code::bad_option, "%s: the option threads is %d, expected 1 or more, or 0 for the default.", spec, options.threads);
   const thread_setting &setting = environment_threads();
   if (options.threads == 0 && !options.pool.run && setting.count < 0)
     return failure(error_code::bad_option, "%s: ATTUNE_THREADS says \"%s\", expected a whole number from 1 to %d. Correct it or unset it.", spec, setting.text, INT_MAX);

@@ -145,7 +145,7 @@ TEST_CASE("append: wrong axes, elements, extents and overlap are refused as in a
   SECTION("a page table, and keys that are in no pages") {
     tensor<std::int32_t, batch<>, sequence_page<>> table(2, 3);
     c.cache.page_table = table;
-    c.refuses(error_code::wrong_axis, "tensor key has no axis batch. Its axes are page, kv_head, slot, head_dim");
+    c.refuses(error_code::wrong_axis, "tensor key has no axis batch. Its axes are [page, kv_head, slot, head_dim]");
   }
   SECTION("length") {
     c.lengths(1) = -1;

@@ -60,7 +60,7 @@ TEST_CASE_METHOD(masked_call, "counts") {
 TEST_CASE_METHOD(masked_call, "axes") {
   SECTION("foreign") {
     refs[1].axes[1] = axis_name::head;
-    fails(error_code::wrong_axis, "tensor key has no axis head. Its axes are batch, kv_head, key, head_dim");
+    fails(error_code::wrong_axis, "tensor key has no axis head. Its axes are [batch, kv_head, key, head_dim]");
   }
   SECTION("twice") {
     refs[0].axes[0] = axis_name::query;

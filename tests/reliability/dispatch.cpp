@@ -60,10 +60,10 @@ TEST_CASE("a forced target is taken, or refused with the reason") {
   const chosen_variant foreign = choose_variant(plain(), fake::foreign_target());
   CHECK_FALSE(foreign.variant);
   CHECK(foreign.why.code == error_code::unknown_target);
-  CHECK_THAT(foreign.why.message(), Contains("fake::plain: target") && Contains("(from call_options::target) cannot run here: this machine lacks an"));
+  CHECK_THAT(foreign.why.message(), Contains("fake::plain: target") && Contains("(from the call's options) cannot run here: this machine lacks an"));
   const chosen_variant absent = choose_variant(plain(), target_id::opencl);
   CHECK_FALSE(absent.variant);
-  CHECK_THAT(absent.why.message(), Contains("target opencl (from call_options::target) is not in this build. Its targets are: avx2, avx512, neon, cuda_sm80"));
+  CHECK_THAT(absent.why.message(), Contains("target opencl (from the call's options) is not in this build. Its targets are: avx2, avx512, neon, cuda_sm80"));
 }
 
 TEST_CASE("the process's default stands behind the call's wish") {

@@ -210,7 +210,7 @@ TEST_CASE("a number of threads below 0 is refused") {
   options.threads = -1;
   const status s = plain_call(options);
   CHECK(name_of(s.code) == std::string("bad_option"));
-  CHECK_THAT(s.message(), Catch::Matchers::Contains("fake::plain: call_options::threads is -1, expected 1 or more"));
+  CHECK_THAT(s.message(), Catch::Matchers::Contains("fake::plain: the option threads is -1, expected 1 or more"));
   CHECK(fake::last().calls == 0);
   detail::packed_memory packed;
   CHECK(pack_weights(artefact<fake::crossed>::info(), {}, options, packed).code == error_code::bad_option);
