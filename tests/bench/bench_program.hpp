@@ -14,7 +14,7 @@ struct bench_outcome {
 };
 
 /// A path as one word of a command.
-inline std::string word(const std::filesystem::path &path) { return "'" + path.string() + "'"; }
+inline std::string word(const std::filesystem::path &path) { return std::string("'").append(path.string()).append("'"); }
 
 inline bench_outcome run_bench(const std::string &arguments, const std::string &tool = ATTUNE_TOOL) {
   const std::string command = word(tool) + " bench " + arguments + " 2>&1";
