@@ -33,6 +33,7 @@ operator_description described(const std::vector<known_spec> &specs, const std::
 }
 
 void emit_one(const std::vector<known_spec> &specs, const request &r) {
+  r.tables.require_tables();
   r.tables.use();
   const operator_description spec = described(specs, r.spec);
   const emission done = emit({spec, target_named(r.targets.front()), r.library, r.out, {}});
@@ -68,7 +69,7 @@ std::vector<registered_spec> registered(const std::vector<known_spec> &specs, co
         carried = carried || m.refused.empty();
         one.manifests.push_back(m);
       }
-    if (!carried) throw emission_error(fmt::format("none of the targets of library {} can carry spec {}", r.library, s.name));
+    if (!carried) throw emission_error(fmt::format("none of the targets of library {} can carry spec {}: {}", r.library, s.name, one.manifests.empty() ? "it was emitted for none" : one.manifests.front().refused));
     all.push_back(std::move(one));
   }
   return all;

@@ -27,7 +27,9 @@ bool write_if_different(const fs::path &file, std::string_view text) {
 }
 
 unfinished_file::unfinished_file(fs::path final_place) : place(std::move(final_place)) {
-  fs::create_directories(place.parent_path());
+  std::error_code failed;
+  if (fs::create_directories(place.parent_path(), failed); failed)
+    throw std::runtime_error(fmt::format("the folder {} cannot be made: {}. Name one that can be written.", place.parent_path().string(), failed.message()));
   temporary = place.parent_path() / fmt::format(".{}.{}.part", place.filename().string(), getpid());
 }
 

@@ -11,7 +11,9 @@ struct table_options {
   std::string cpu;              ///< empty: ATTUNE_CPU, or this machine's
 
   void add_to(CLI::App &);
-  /// Sets the tables of the process (schedules/schedule_tables.hpp).
+  /// Throws std::runtime_error if `tables` is given and is not there.
+  void require_tables() const;
+  /// Sets the tables of the process (schedules/schedule_tables.hpp). Throws std::runtime_error if ATTUNE_TABLES names no folder.
   void use() const;
 };
 

@@ -152,13 +152,28 @@ std::string text_of(const schedule_table &t) {
   return json{{"schema", schedule_table::schema}, {"target", t.target}, {"cpu", t.cpu}, {"records", records}}.dump(2) + "\n";
 }
 
+namespace {
+/// What the JSON library says, without its own numbers: "key 'shape' not found".
+std::string plain(const json::exception &e) {
+  const std::string text = e.what();
+  const std::size_t end = text.find("] ");
+  return end == text.npos ? text : text.substr(end + 2);
+}
+} // namespace
+
 schedule_table table_from(const std::string &text, const std::string &where) try {
   const json j = json::parse(text);
   if (const int schema = j.at("schema"); schema != schedule_table::schema)
     throw std::runtime_error("its schema is " + std::to_string(schema) + ", expected " + std::to_string(schedule_table::schema));
   schedule_table t{j.at("target"), j.at("cpu"), {}};
-  for (const json &record : j.at("records")) t.records.push_back(record_from(record));
+  for (const json &record : j.at("records")) try {
+      t.records.push_back(record_from(record));
+    } catch (const json::exception &e) {
+      throw std::runtime_error("record " + std::to_string(t.records.size()) + " (counted from 0): " + plain(e));
+    }
   return t;
+} catch (const json::exception &e) {
+  throw std::runtime_error(where + " is not a table of schedules: " + plain(e));
 } catch (const std::exception &e) {
   throw std::runtime_error(where + " is not a table of schedules: " + e.what());
 }
@@ -203,8 +218,11 @@ std::optional<schedule_point> look_up(const table_places &where, const operator_
   for (const fs::path &folder : where.folders) {
     const folder_tables found = tables_in(folder, target.name, where.cpu, say);
     for (const auto *tables : {&found.exact, &found.others}) {
-      if (auto point = best_of_spec(*tables, op, target, bucket, say)) return point;
-      if (auto point = best_of_similar(*tables, op, target, bucket)) return point;
+      auto point = best_of_spec(*tables, op, target, bucket, say);
+      if (!point) point = best_of_similar(*tables, op, target, bucket);
+      if (!point) continue;
+      if (folder == ATTUNE_SHIPPED_TABLES) point->origin = "shipped " + point->origin;
+      return point;
     }
   }
   return std::nullopt;

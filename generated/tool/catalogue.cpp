@@ -10,13 +10,13 @@ bool near(std::string_view asked, std::string_view name) {
 }
 } // namespace
 
-const stock_spec &find_stock_spec(const std::string &name) {
+const tool_spec &find_spec(const std::string &name) {
   std::string matches;
-  for (const stock_spec &s : stock_specs()) {
-    if (name == s.name) return s;
+  for (const tool_spec &s : tool_specs()) {
+    if (name == s.name || name == s.info().spec) return s;
     if (near(name, s.name)) matches += fmt::format("{}{}", matches.empty() ? "" : ", ", s.name);
   }
-  throw std::runtime_error(fmt::format("there is no stock spec \"{}\"; {}", name,
+  throw std::runtime_error(fmt::format("there is no spec \"{}\"; {}", name,
                                        matches.empty() ? "\"attune specs\" lists them" : fmt::format("did you mean {}?", matches)));
 }
 

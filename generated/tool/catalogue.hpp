@@ -1,4 +1,4 @@
-// The stock specs as the tool knows them. generated/CMakeLists.txt holds the list and writes the table from it.
+// The specs that a tool knows: those of the library that it was made for. attune_add_tool (cmake/AttuneAddTool.cmake) writes the table.
 #pragma once
 #include "dsl/pipeline/operator_description.hpp"
 #include "dsl/reference/reference_operator.hpp"
@@ -8,16 +8,16 @@
 
 namespace attune {
 
-struct stock_spec {
-  const char *name; ///< as people type it: "gpt2"
+struct tool_spec {
+  const char *name; ///< as people type it, the last part of the struct's name: "gpt2"
   operator_description (*describe)();
   reference_operator (*refer)();
   const artefact_info &(*info)(); ///< of the kernels in this build
 };
 
-const std::vector<stock_spec> &stock_specs();
+const std::vector<tool_spec> &tool_specs();
 
-/// Throws std::runtime_error with near matches if there is no such spec.
-const stock_spec &find_stock_spec(const std::string &name);
+/// By its name, or by the struct's with all its namespaces. Throws std::runtime_error with near matches if there is no such spec.
+const tool_spec &find_spec(const std::string &name);
 
 } // namespace attune

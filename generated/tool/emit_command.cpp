@@ -1,4 +1,4 @@
-// attune emit: object, header and manifest of one stock spec, to look at or to take away.
+// attune emit: object, header and manifest of one spec, to look at or to take away.
 #include "generated/emitter.hpp"
 #include "generated/files.hpp"
 #include "generated/header_writer.hpp"
@@ -8,7 +8,9 @@
 #include "generated/tool/commands.hpp"
 #include "generated/tool/table.hpp"
 #include "schedules/build.hpp"
+#include "schedules/pinned_schedule.hpp"
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -17,7 +19,7 @@ namespace {
 
 struct request {
   std::string spec, library = "emitted";
-  std::vector<std::string> targets;
+  std::vector<std::string> targets, schedules;
   std::filesystem::path out;
   bool assembly = false, loop_nest = false;
   table_options tables;
@@ -59,13 +61,26 @@ void add_rows(table &rows, const emission &done) {
   }
 }
 
+/// The schedules that were written down, by bucket.
+std::map<length_bucket, schedule_point> pinned(const request &r, const operator_description &spec) {
+  if (r.schedules.empty()) return {};
+  if (r.targets.size() != 1) throw std::runtime_error("--schedule is for one target: name it with --target");
+  std::map<length_bucket, schedule_point> points;
+  for (const std::string &text : r.schedules) {
+    const auto [bucket, point] = pinned_schedule(text, spec, *find_target(r.targets.front()));
+    if (!points.emplace(bucket, point).second) throw std::runtime_error(fmt::format("--schedule was given twice for {}", name_of(bucket)));
+  }
+  return points;
+}
+
 void run(const request &r) {
-  const operator_description spec = find_stock_spec(r.spec).describe();
+  const operator_description spec = find_spec(r.spec).describe();
+  r.tables.require_tables();
   r.tables.use();
   require_a_target(spec, r.targets);
   table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
   for (const std::string &target : r.targets) {
-    const emission done = emit({spec, *find_target(target), r.library, r.out, {}, r.assembly, r.loop_nest});
+    const emission done = emit({spec, *find_target(target), r.library, r.out, pinned(r, spec), r.assembly, r.loop_nest});
     const manifest &m = done.record;
     if (done.outcome == emission::refused) rows.push_back({m.target, "refused", "–", "–", m.refused});
     else add_rows(rows, done);
@@ -79,10 +94,11 @@ void add_emit_command(CLI::App &app) {
   const auto r = std::make_shared<request>();
   r->targets = target_names();
   CLI::App *command = app.add_subcommand("emit", "object, header and manifest of one spec for some targets");
-  command->add_option("SPEC", r->spec, "a stock spec (attune specs)")->required();
+  command->add_option("SPEC", r->spec, "one of the specs (attune specs)")->required();
   command->add_option("--target,-t", r->targets, "targets; all of them if not given")->check(CLI::IsMember(target_names()));
   command->add_option("--out,-o", r->out, "folder to write to; made if needed")->required();
   command->add_option("--library", r->library, "part of the names of the generated functions")->capture_default_str();
+  command->add_option("--schedule", r->schedules, "BUCKET=FAMILY NAME=NUMBER...: the schedule of a bucket of lengths, instead of that of tables or defaults");
   command->add_flag("--asm", r->assembly, "the assembly as well: SPEC.TARGET.s");
   command->add_flag("--stmt", r->loop_nest, "the lowered loop nest as well: SPEC.TARGET.stmt");
   r->tables.add_to(*command);

@@ -12,6 +12,10 @@ int main(int argc, char **argv) {
   attune::add_check_command(app);
   attune::add_tune_command(app);
   attune::add_bench_command(app);
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App *known) { return known->check_name(argv[1]); }).empty()) {
+    fmt::print(stderr, "attune: there is no subcommand \"{}\"; attune --help lists them\n", argv[1]);
+    return 1;
+  }
   try {
     app.parse(argc, argv);
     return 0;

@@ -1,4 +1,4 @@
-// attune specs: the stock specs with their shapes, masks, targets and hashes.
+// attune specs: the specs with their shapes, masks, targets and hashes.
 #include "generated/table_options.hpp"
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
@@ -56,7 +56,7 @@ std::string or_dash(const std::vector<std::string> &words) { return words.empty(
 table columns_of(bool with_hash) {
   table rows{{"spec", "heads × head_dim", "element", "masks", "scores", "targets that can carry it"}};
   if (with_hash) rows[0].push_back("hash");
-  for (const stock_spec &s : stock_specs()) {
+  for (const tool_spec &s : tool_specs()) {
     const operator_description d = s.describe();
     rows.push_back({s.name, shape_text(d.n), name_of(d.n.element), or_dash(masks_of(d)), or_dash(scores_of(d)), or_dash(targets_of(d))});
     if (with_hash) rows.back().push_back(spec_hash(d));
@@ -74,7 +74,7 @@ nlohmann::ordered_json schedules_of(const operator_description &d, const target_
   return schedules;
 }
 
-nlohmann::ordered_json json_of(const stock_spec &s) {
+nlohmann::ordered_json json_of(const tool_spec &s) {
   const operator_description d = s.describe();
   const numbers &n = d.n;
   nlohmann::ordered_json j = {{"name", s.name}, {"struct", d.name}, {"hash", spec_hash(d)}, {"element", name_of(n.element)}, {"heads", n.heads},
@@ -102,13 +102,13 @@ page is the output of `attune specs --markdown`.
 void print_json() {
   table_options{}.use(); // as an emission on this machine does
   auto all = nlohmann::ordered_json::array();
-  for (const stock_spec &s : stock_specs()) all.push_back(json_of(s));
+  for (const tool_spec &s : tool_specs()) all.push_back(json_of(s));
   fmt::print("{}\n", all.dump(2));
 }
 } // namespace
 
 void add_specs_command(CLI::App &app) {
-  CLI::App *command = app.add_subcommand("specs", "the stock specs: shape, element, masks, scores, targets, hash");
+  CLI::App *command = app.add_subcommand("specs", "the specs: shape, element, masks, scores, targets, hash");
   const auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "with all details, as JSON");
   command->add_flag("--markdown", *markdown, "as the page docs/specs.md");

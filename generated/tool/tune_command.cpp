@@ -1,4 +1,4 @@
-// attune tune: searches the fastest schedules of stock specs on this machine, and records them.
+// attune tune: searches the fastest schedules of a spec on this machine, and records them.
 #include "generated/timing/interrupt.hpp"
 #include "generated/table_options.hpp"
 #include "generated/tool/commands.hpp"
@@ -89,7 +89,7 @@ void run(const request &r) {
   table_options where = r.tables;
   if (where.tables.empty()) where.tables = "attune_tables";
   where.use();
-  const stock_spec &spec = find_stock_spec(r.spec);
+  const tool_spec &spec = find_spec(r.spec);
   const operator_description description = spec.describe();
   const target_info &target = target_to_tune(r.target, description);
   const fs::path log = r.log.empty() ? where.tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
@@ -106,13 +106,13 @@ void add_tune_command(CLI::App &app) {
   std::vector<std::string> targets{"host"}, buckets;
   for (const target_info &t : all_targets) targets.push_back(t.name);
   for (int b = 0; b < length_bucket_count; ++b) buckets.push_back(name_of(static_cast<length_bucket>(b)));
-  command->add_option("SPEC", r->spec, "a stock spec (attune specs)")->required();
+  command->add_option("SPEC", r->spec, "one of the specs (attune specs)")->required();
   command->add_option("--target,-t", r->target, "a CPU target that runs here; host: the one that calls take")->check(CLI::IsMember(targets))->capture_default_str();
   command->add_option("--bucket", r->buckets, "buckets of lengths; all of the spec's if not given")->check(CLI::IsMember(buckets));
-  command->add_option("--queries", r->queries, "of the calls that are timed; with --keys")->check(CLI::PositiveNumber);
-  command->add_option("--keys", r->keys, "of the calls that are timed; with --queries")->check(CLI::PositiveNumber);
-  command->add_option("--batch", r->batch, "of the calls that are timed")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--threads", r->threads, "of the calls that are timed")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--queries", r->queries, "of the calls that are timed; with --keys")->check(CLI::Range(1, 1 << 30));
+  command->add_option("--keys", r->keys, "of the calls that are timed; with --queries")->check(CLI::Range(1, 1 << 30));
+  command->add_option("--batch", r->batch, "of the calls that are timed")->check(CLI::Range(1, 1 << 30))->capture_default_str();
+  command->add_option("--threads", r->threads, "of the calls that are timed")->check(CLI::Range(1, 1 << 30))->capture_default_str();
   command->add_option("--time", r->time, "for all of it: 90s, 3m, 1h")->capture_default_str();
   command->add_option("--log", r->log, "what was tried, as lines of JSON, to go on from; beside the tables if not given");
   command->add_flag("--afresh", r->afresh, "start from the default schedule alone: neither from records nor from the log");

@@ -6,7 +6,7 @@
 namespace attune {
 
 struct tuning_order {
-  const stock_spec &spec;
+  const tool_spec &spec;
   const target_info &target;
   std::vector<tuned_calls> calls; ///< one for each bucket to tune
   int threads = 1;

@@ -74,7 +74,7 @@ TEST_CASE("a record takes the place of the one for the same spec and bucket") {
 TEST_CASE("what is no table is refused by name") {
   CHECK_THROWS_WITH(table_from("{", "some.json"), Contains("some.json is not a table of schedules"));
   CHECK_THROWS_WITH(table_from(R"({"schema": 7})", "some.json"), Contains("its schema is 7, expected 1"));
-  CHECK_THROWS_WITH(table_from(R"({"schema": 1, "target": "avx2", "cpu": "c", "records": [{}]})", "some.json"), Contains("spec"));
+  CHECK_THROWS_WITH(table_from(R"({"schema": 1, "target": "avx2", "cpu": "c", "records": [{}]})", "some.json"), Contains("record 0 (counted from 0): key 'spec' not found") && !Contains("json.exception"));
   CHECK(!read_table("no/such/table.json"));
 }
 
