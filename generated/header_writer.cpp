@@ -81,7 +81,7 @@ std::string literal(const signature &s) {
 
 /// A call's arguments for whoever writes one: a line each.
 std::string arguments_comment(const std::string &spec, const signature &s) {
-  std::string text = fmt::format("// attune::kernel<{}>{{}}(...) takes views of these tensors, and numbers, in this order; batch may be left out where there is one:\n", spec);
+  std::string text = fmt::format("// attune::kernel<{}>{{}}(...) takes views of these tensors, and numbers, in this order:\n", spec);
   for (int i = 0; i < s.tensor_count; ++i) {
     const tensor_shape &t = s.tensors[i];
     if (t.role == tensor_role::packed_weights) {

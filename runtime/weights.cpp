@@ -41,10 +41,10 @@ void set_features(projection_plan &plan, projection p) {
 status plan_projection(const artefact_info &a, projection p, const tensor_ref &matrix, const tensor_ref &bias, int lanes, projection_plan &plan) {
   plan.matrix_shape = weight_shape(a.n, p, false);
   plan.bias_shape = weight_shape(a.n, p, true);
-  if (!matrix.data) return failure(error_code::missing_tensor, "%s: %s was not given. Assign a view of it before packing.", a.spec, plan.matrix_shape.name);
+  if (!matrix.data) return failure(error_code::missing_tensor, "%s: %s was not given. Pass it before packing.", a.spec, plan.matrix_shape.name);
   if (status s = bind_weight(a, plan.matrix_shape, matrix, plan.matrix); !s) return s;
   if (plan.bias_shape.rank > 0 && !bias.data)
-    return failure(error_code::missing_tensor, "%s: %s was not given, but the spec has this bias. Assign a view of it before packing.", a.spec, plan.bias_shape.name);
+    return failure(error_code::missing_tensor, "%s: %s was not given, but the spec has this bias. Pass it before packing.", a.spec, plan.bias_shape.name);
   if (plan.bias_shape.rank == 0 && bias.data)
     return failure(error_code::wrong_count, "%s: %s was given, but the spec has no such bias. Leave it out, or let the spec have one.", a.spec, plan.bias_shape.name);
   if (bias.data)

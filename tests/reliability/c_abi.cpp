@@ -134,6 +134,12 @@ TEST_CASE_METHOD(named_call, "what a name can get wrong") {
     tensors[2].tensor = nullptr;
     fails(error_code::missing_tensor, "tensor query was passed as NULL");
   }
+  SECTION("bytes") {
+    attune_dl_tensor bytes = *tensors[2].tensor;
+    bytes.dtype = {1, 8, 1};
+    tensors[2].tensor = &bytes;
+    fails(error_code::wrong_element, "tensor query: expected f32 elements, got u8");
+  }
   SECTION("number") {
     numbers[0].name = "slope";
     fails(error_code::unknown_name, "there is no number \"slope\". There are: scale, softcap, window");

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(masked_call, "axes") {
 TEST_CASE_METHOD(masked_call, "extents") {
   SECTION("fixed by the spec") {
     refs[1].extent[3] = 4;
-    fails(error_code::wrong_extent, "tensor key: axis head_dim: expected 3 (fixed by the spec), got 4");
+    fails(error_code::wrong_extent, "tensor key: axis head_dim: expected 3 (fixed by the spec), got 4. Its axes are [batch, key, kv_head, head_dim]");
   }
   SECTION("between tensors") {
     refs[2].extent[2] = 6;

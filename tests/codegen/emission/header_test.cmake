@@ -1,4 +1,4 @@
-# An emitted header is C++17 without warnings, and brings neither Boost nor Halide nor the spec itself with it.
+# An emitted header is C++17 without warnings, brings neither Boost nor Halide nor the spec itself with it, and lists a call's arguments.
 #   FOLDER (of the library), INCLUDE (Attune's sources), CXX
 file(WRITE ${FOLDER}/header_test.cpp [[
 #include "emission_first/both.hpp"
@@ -24,3 +24,10 @@ string(REGEX MATCHALL "[^ \n]*(boost|[Hh]alide|dsl/spec|emission/specs)[^ \n]*" 
 if(strangers)
   message(FATAL_ERROR "a file that calls a kernel must not see ${strangers}")
 endif()
+file(READ ${FOLDER}/include/emission_first/only_first.hpp header)
+foreach(line "query: [batch, head 2, query, head_dim 32] f32" "value: [batch, kv_head 2, key, value_dim 32] f32" "output (written): [batch, head 2, query, value_dim 32] f32")
+  string(FIND "${header}" "//   ${line}\n" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "the emitted header does not say \"${line}\"")
+  endif()
+endforeach()
