@@ -57,8 +57,10 @@ std::vector<emitted_kernel> plan_kernels(const emission_order &order, const std:
   for (const length_bucket bucket : buckets) {
     const schedule_point point = schedule_of(order, bucket);
     const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const emitted_kernel &k) { return k.schedule.text() == point.text(); });
-    if (same != kernels.end()) same->buckets.push_back(bucket);
-    else kernels.push_back({{bucket}, "", point});
+    if (same != kernels.end()) {
+      same->buckets.push_back(bucket);
+      if (order.pinned.count(bucket)) same->schedule.origin = point.origin;
+    } else kernels.push_back({{bucket}, "", point});
   }
   for (emitted_kernel &k : kernels)
     k.run = function + (k.buckets.back() == length_bucket::prefill_long ? "" : fmt::format("_{}", name_of(k.buckets.front()))) + "_argv";

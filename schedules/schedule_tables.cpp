@@ -166,11 +166,16 @@ schedule_table table_from(const std::string &text, const std::string &where) try
   if (const int schema = j.at("schema"); schema != schedule_table::schema)
     throw std::runtime_error("its schema is " + std::to_string(schema) + ", expected " + std::to_string(schedule_table::schema));
   schedule_table t{j.at("target"), j.at("cpu"), {}};
-  for (const json &record : j.at("records")) try {
+  for (const json &record : j.at("records")) {
+    const std::string place = "record " + std::to_string(t.records.size()) + " (counted from 0): ";
+    try {
       t.records.push_back(record_from(record));
     } catch (const json::exception &e) {
-      throw std::runtime_error("record " + std::to_string(t.records.size()) + " (counted from 0): " + plain(e));
+      throw std::runtime_error(place + plain(e));
+    } catch (const std::exception &e) {
+      throw std::runtime_error(place + e.what());
     }
+  }
   return t;
 } catch (const json::exception &e) {
   throw std::runtime_error(where + " is not a table of schedules: " + plain(e));

@@ -16,7 +16,7 @@ namespace {
   for (const std::string &a : arguments) words.push_back(const_cast<char *>(a.c_str()));
   words.push_back(nullptr);
   execv(program.c_str(), words.data());
-  throw std::runtime_error(fmt::format("bench needs the program {}, and it could not be started: {}. Build the target attune_bench.", program, std::strerror(errno)));
+  throw std::runtime_error(fmt::format("bench needs the program {}, and it could not be started: {}. The target attune_bench of Attune's own build makes it.", program, std::strerror(errno)));
 }
 } // namespace
 

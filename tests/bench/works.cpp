@@ -146,7 +146,7 @@ TEST_CASE("Without its program beside it, the tool says what to build") {
   const bench_outcome outcome = run_bench("--list", (folder / "attune").string());
   INFO(outcome.text);
   CHECK(outcome.status == 1);
-  CHECK(outcome.text.find("tool_alone/attune_bench, and it could not be started: No such file or directory. Build the target attune_bench.") != std::string::npos);
+  CHECK(outcome.text.find("tool_alone/attune_bench, and it could not be started: No such file or directory. The target attune_bench of Attune's own build makes it.") != std::string::npos);
 }
 
 TEST_CASE("An interruption leaves the complete rows") {

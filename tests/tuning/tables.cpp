@@ -75,6 +75,8 @@ TEST_CASE("what is no table is refused by name") {
   CHECK_THROWS_WITH(table_from("{", "some.json"), Contains("some.json is not a table of schedules"));
   CHECK_THROWS_WITH(table_from(R"({"schema": 7})", "some.json"), Contains("its schema is 7, expected 1"));
   CHECK_THROWS_WITH(table_from(R"({"schema": 1, "target": "avx2", "cpu": "c", "records": [{}]})", "some.json"), Contains("record 0 (counted from 0): key 'spec' not found") && !Contains("json.exception"));
+  const std::string strange = R"({"schema": 1, "target": "avx2", "cpu": "c", "records": [{"spec": "s", "hash": "h", "bucket": "train"}]})";
+  CHECK_THROWS_WITH(table_from(strange, "some.json"), Contains("record 0 (counted from 0): there is no length bucket \"train\""));
   CHECK(!read_table("no/such/table.json"));
 }
 
