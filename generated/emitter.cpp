@@ -75,7 +75,7 @@ manifest plan(const emission_order &order) {
   m.canonical_text = canonical_text(spec);
   m.hash = spec_hash(spec);
   m.target = order.target.name;
-  m.halide_target = halide_target(order.target).to_string();
+  m.halide_target = halide_target(order.target, is_projected(spec.n)).to_string();
   m.attune_version = ATTUNE_VERSION;
   m.halide_version = halide_version();
   m.llvm_version = llvm_version();

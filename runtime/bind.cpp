@@ -259,7 +259,7 @@ status bind_weight(const artefact_info &a, const tensor_shape &shape, const tens
   return check_data(a, shape, t, r.element);
 }
 
-status check_for_device(const artefact_info &a, const bound_call &c) noexcept {
+status check_31_bits(const artefact_info &a, const bound_call &c) noexcept {
   for (int i = 0; i < a.call.tensor_count; ++i) {
     const tensor_shape &shape = a.call.tensors[i];
     if (shape.role == tensor_role::packed_weights || is_empty(shape, c.tensors[i])) continue;
@@ -269,7 +269,7 @@ status check_for_device(const artefact_info &a, const bound_call &c) noexcept {
       reach = std::max(reach, static_cast<double>(c.tensors[i].extent[axis]) * static_cast<double>(c.tensors[i].stride[axis]));
     }
     if (elements > INT32_MAX || reach > INT32_MAX)
-      return failure(error_code::too_large, "%s: tensor %s reaches over more than %d elements, which code for devices cannot count. Split the call, or run it on a CPU target.", a.spec,
+      return failure(error_code::too_large, "%s: tensor %s reaches over more than %d elements, which code for devices and for projections cannot count. Split the call.", a.spec,
                      shape.name, INT32_MAX);
   }
   return {};

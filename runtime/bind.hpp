@@ -21,8 +21,8 @@ struct bound_call {
 
 status bind(const artefact_info &, const tensor_ref *tensors, int tensor_count, const double *numbers, int number_count, bound_call &) noexcept;
 
-/// Refuses tensors that reach over more elements than code for devices can count.
-status check_for_device(const artefact_info &, const bound_call &) noexcept;
+/// Refuses tensors that reach over more elements than code for devices, and for projections, can count.
+status check_31_bits(const artefact_info &, const bound_call &) noexcept;
 
 /// One weight matrix or bias, with axes and extents as weight_shape (runtime/weights.hpp) says. f32, f16 and bf16 pass.
 status bind_weight(const artefact_info &, const tensor_shape &, const tensor_ref &, bound_tensor &) noexcept;

@@ -169,8 +169,8 @@ status call(const artefact_info &a, const tensor_ref *tensors, int tensor_count,
     return failure(error_code::wrong_weights, "%s: these weights were packed in panels of %d features, and this library reads panels of %d. Pack them with the library that runs.", a.spec,
                    c.weights->lanes, chosen.variant->panel_lanes);
   const bool on_device = info_of(chosen.variant->target).device != device_kind::cpu;
-  if (on_device)
-    if (status s = check_for_device(a, c); !s) return s;
+  if (on_device || is_projected(a.n))
+    if (status s = check_31_bits(a, c); !s) return s;
   if (c.batch == 0 || c.query == 0) return {};
   if (c.key == 0) {
     fill_without_keys(a, c);

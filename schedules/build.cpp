@@ -8,9 +8,10 @@
 namespace attune {
 using namespace Halide;
 
-Target halide_target(const target_info &target) {
+Target halide_target(const target_info &target, bool projects) {
   const Target t = Target(target.halide_target).with_feature(Target::NoRuntime).with_feature(Target::UserContext).with_feature(Target::NoBoundsQuery);
-  return target.device == device_kind::cpu ? t.with_feature(Target::LargeBuffers) : t;
+  // Halide loses sight of dense loads in projections over pairs of bf16 when it counts in 64 bits (0.22 of the peak for 0.96).
+  return target.device == device_kind::cpu && !projects ? t.with_feature(Target::LargeBuffers) : t;
 }
 
 namespace {
@@ -59,7 +60,7 @@ Module build_module(const operator_description &op, const target_info &target, c
 Module build_pack_module(const operator_description &op, const target_info &target, const std::string &function_name) {
   packing p(op.n.element, panels_of(op, target));
   schedule_packing(p);
-  return cpu_module({p.packed}, {p.weight}, function_name, target);
+  return cpu_module({p.packed}, {p.weight}, function_name, halide_target(target, true));
 }
 
 Module build_projection_module(element_type element, int features_in, int features_out, const target_info &target, const std::string &function_name) {
@@ -72,7 +73,7 @@ Module build_projection_module(element_type element, int features_in, int featur
   schedule_projection(p, projection_place::output, target, {"projection", cpu_projection_default(target), "default"});
   p.result.output_buffer().dim(0).set_bounds(0, features_out);
   for (int axis : {1, 2}) p.result.output_buffer().dim(axis).set_min(0);
-  return cpu_module({p.result}, {rows, matrix.panels, matrix.bias}, function_name, target);
+  return cpu_module({p.result}, {rows, matrix.panels, matrix.bias}, function_name, halide_target(target, true));
 }
 
 } // namespace attune

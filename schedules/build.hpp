@@ -7,9 +7,9 @@
 
 namespace attune {
 
-/// The exact Halide target of generated functions: no runtime, a user context, no bounds queries, on CPUs 64 bits to count elements;
+/// The exact Halide target of generated functions: no runtime, a user context, no bounds queries, on CPUs 64 bits to count elements unless the spec has projections;
 /// argument checks stay.
-Halide::Target halide_target(const target_info &);
+Halide::Target halide_target(const target_info &, bool projects = false);
 
 /// Why this target cannot carry calls of this spec, of some length, in one sentence; empty if it can.
 std::string why_not(const operator_description &, const target_info &);

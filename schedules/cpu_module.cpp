@@ -1,5 +1,4 @@
 #include "schedules/cpu_module.hpp"
-#include "schedules/build.hpp"
 
 namespace attune {
 using namespace Halide;
@@ -30,12 +29,12 @@ class wide_indices final : public Internal::IRMutator {
 
 } // namespace
 
-Module cpu_module(const std::vector<Func> &outputs, const std::vector<Argument> &arguments, const std::string &function_name, const target_info &target,
+Module cpu_module(const std::vector<Func> &outputs, const std::vector<Argument> &arguments, const std::string &function_name, const Target &target,
                   const std::vector<rows_ahead> &ahead) {
   Pipeline p(outputs);
   for (const rows_ahead &rows : ahead) p.add_custom_lowering_pass(new prefetch_ahead(rows));
   p.add_custom_lowering_pass(new wide_indices); // which the pipeline deletes
-  return p.compile_to_module(arguments, function_name, halide_target(target));
+  return p.compile_to_module(arguments, function_name, target);
 }
 
 } // namespace attune

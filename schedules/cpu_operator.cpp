@@ -1,4 +1,5 @@
 #include "schedules/cpu_operator.hpp"
+#include "schedules/build.hpp"
 #include "dsl/pipeline/angles.hpp"
 #include "dsl/pipeline/score_tensors.hpp"
 #include "dsl/pipeline/element.hpp"
@@ -43,7 +44,7 @@ public:
       for (int i = 0; i < f.dimensions(); ++i) f.output_buffers().front().dim(i).set_min(0); // the others of a Tuple have the same
   }
 
-  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, target, fetched_ahead(attention, args, op, point)); }
+  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, halide_target(target, is_projected(op.n)), fetched_ahead(attention, args, op, point)); }
 
 private:
   const operator_description &op;

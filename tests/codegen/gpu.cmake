@@ -1,20 +1,27 @@
 # The GPU family: results on an OpenCL device, CUDA kernels through ptxas, calls through the wrapper on both. A test whose device
 # or tool is not there ends with 77: not run.
+add_library(gpu_opencl_main OBJECT gpu_opencl_main.cpp)
+target_link_libraries(gpu_opencl_main PUBLIC attune_runtime Catch2::Catch2)
+target_compile_options(gpu_opencl_main PRIVATE -O0)
+add_library(gpu_trial OBJECT gpu_trial.cpp)
+target_link_libraries(gpu_trial PUBLIC attune_generate Catch2::Catch2)
+attune_warnings(gpu_trial)
 foreach(name results conversions)
-  add_executable(gpu_${name}_test gpu_${name}.cpp gpu_trial.cpp gpu_opencl_main.cpp)
-  target_link_libraries(gpu_${name}_test PRIVATE attune_generate attune_runtime Catch2::Catch2)
+  add_executable(gpu_${name}_test gpu_${name}.cpp)
+  target_link_libraries(gpu_${name}_test PRIVATE gpu_trial gpu_opencl_main)
   attune_warnings(gpu_${name}_test)
   add_test(NAME codegen.gpu_${name} COMMAND gpu_${name}_test)
 endforeach()
 
-add_executable(gpu_ptx_test gpu_ptx.cpp gpu_trial.cpp)
-target_link_libraries(gpu_ptx_test PRIVATE attune_generate Catch2::Catch2)
+add_executable(gpu_ptx_test gpu_ptx.cpp)
+target_link_libraries(gpu_ptx_test PRIVATE gpu_trial)
 attune_warnings(gpu_ptx_test)
+target_compile_options(gpu_ptx_test PRIVATE -O1)
 add_test(NAME codegen.gpu_ptx COMMAND gpu_ptx_test)
 
 attune_add_library(gpu_call_library HEADERS gpu_call_specs.hpp SPECS gpu_call::causal gpu_call::grouped TARGETS avx2 opencl cuda_sm80)
-add_executable(gpu_call_opencl_test gpu_call_opencl.cpp gpu_opencl_main.cpp)
-target_link_libraries(gpu_call_opencl_test PRIVATE gpu_call_library attune_runtime Catch2::Catch2)
+add_executable(gpu_call_opencl_test gpu_call_opencl.cpp)
+target_link_libraries(gpu_call_opencl_test PRIVATE gpu_call_library gpu_opencl_main)
 attune_warnings(gpu_call_opencl_test)
 add_test(NAME codegen.gpu_call_opencl COMMAND gpu_call_opencl_test)
 

@@ -132,9 +132,9 @@ TEST_CASE_METHOD(masked_call, "elements, strides and addresses") {
     refs[1].stride[2] = std::int64_t{1} << 29;
     bound_call c;
     REQUIRE(bind(artefact<fake::masked>::info(), refs, 7, values, 3, c));
-    const status s = check_for_device(artefact<fake::masked>::info(), c);
+    const status s = check_31_bits(artefact<fake::masked>::info(), c);
     CHECK(s.code == error_code::too_large);
-    CHECK_THAT(s.message(), Contains("tensor key reaches over more than 2147483647 elements, which code for devices cannot count"));
+    CHECK_THAT(s.message(), Contains("tensor key reaches over more than 2147483647 elements, which code for devices and for projections cannot count"));
   }
   SECTION("a tensor that reaches beyond any memory") {
     set_batch(1 << 22);
