@@ -1,4 +1,5 @@
 #include "schedules/pinned_schedule.hpp"
+#include "schedules/bucket_names.hpp"
 #include "schedules/family.hpp"
 #include <algorithm>
 #include <charconv>
@@ -6,13 +7,6 @@
 
 namespace attune {
 namespace {
-
-length_bucket bucket_named(const std::string &name) {
-  if (const auto bucket = find_length_bucket(name)) return *bucket;
-  std::string known;
-  for (int b = 0; b < length_bucket_count; ++b) known += (b ? ", " : "") + std::string(name_of(static_cast<length_bucket>(b)));
-  throw std::invalid_argument("there is no length bucket \"" + name + "\"; buckets are " + known);
-}
 
 void set(schedule_point &point, const std::string &word) {
   const std::size_t equals = word.find('=');

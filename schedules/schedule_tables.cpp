@@ -1,5 +1,6 @@
 #include "schedules/schedule_tables.hpp"
 #include "dsl/pipeline/mask.hpp"
+#include "schedules/bucket_names.hpp"
 #include "schedules/family.hpp"
 #include <algorithm>
 #include <cstdlib>
@@ -33,9 +34,7 @@ table_record record_from(const json &j) {
   table_record r;
   r.spec = j.at("spec");
   r.hash = j.at("hash");
-  const std::string bucket = j.at("bucket");
-  if (!find_length_bucket(bucket)) throw std::runtime_error("there is no length bucket \"" + bucket + "\"");
-  r.bucket = *find_length_bucket(bucket);
+  r.bucket = bucket_named(j.at("bucket"));
   const json &shape = j.at("shape"), &call = j.at("call"), &versions = j.at("versions");
   r.shape = {shape.at("element"), shape.at("head_dim"), shape.at("value_dim"), shape.at("trimmed"), shape.at("grouped"), shape.at("mapped")};
   r.batch = call.at("batch"), r.queries = call.at("queries"), r.keys = call.at("keys"), r.threads = call.at("threads");
@@ -153,10 +152,10 @@ std::string text_of(const schedule_table &t) {
 }
 
 namespace {
-/// What the JSON library says, without its own numbers: "key 'shape' not found".
-std::string plain(const json::exception &e) {
+/// What was wrong; what the JSON library says without its own numbers: "key 'shape' not found".
+std::string reason_of(const std::exception &e) {
   const std::string text = e.what();
-  const std::size_t end = text.find("] ");
+  const std::size_t end = dynamic_cast<const json::exception *>(&e) ? text.find("] ") : text.npos;
   return end == text.npos ? text : text.substr(end + 2);
 }
 } // namespace
@@ -166,21 +165,14 @@ schedule_table table_from(const std::string &text, const std::string &where) try
   if (const int schema = j.at("schema"); schema != schedule_table::schema)
     throw std::runtime_error("its schema is " + std::to_string(schema) + ", expected " + std::to_string(schedule_table::schema));
   schedule_table t{j.at("target"), j.at("cpu"), {}};
-  for (const json &record : j.at("records")) {
-    const std::string place = "record " + std::to_string(t.records.size()) + " (counted from 0): ";
-    try {
+  for (const json &record : j.at("records")) try {
       t.records.push_back(record_from(record));
-    } catch (const json::exception &e) {
-      throw std::runtime_error(place + plain(e));
     } catch (const std::exception &e) {
-      throw std::runtime_error(place + e.what());
+      throw std::runtime_error("record " + std::to_string(t.records.size()) + " (counted from 0): " + reason_of(e));
     }
-  }
   return t;
-} catch (const json::exception &e) {
-  throw std::runtime_error(where + " is not a table of schedules: " + plain(e));
 } catch (const std::exception &e) {
-  throw std::runtime_error(where + " is not a table of schedules: " + e.what());
+  throw std::runtime_error(where + " is not a table of schedules: " + reason_of(e));
 }
 
 std::optional<schedule_table> read_table(const fs::path &file) {

@@ -1,4 +1,5 @@
 #include "schedules/tuning_log.hpp"
+#include "schedules/bucket_names.hpp"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -27,9 +28,7 @@ log_entry entry_from(const std::string &line) {
   const json j = json::parse(line);
   log_entry e;
   e.key.spec = j.at("spec"), e.key.hash = j.at("hash"), e.key.target = j.at("target"), e.key.cpu = j.at("cpu");
-  const std::string bucket = j.at("bucket");
-  if (!find_length_bucket(bucket)) throw std::runtime_error("there is no length bucket \"" + bucket + "\"");
-  e.key.bucket = *find_length_bucket(bucket);
+  e.key.bucket = bucket_named(j.at("bucket"));
   e.key.batch = j.at("batch"), e.key.queries = j.at("queries"), e.key.keys = j.at("keys"), e.key.threads = j.at("threads"), e.key.generator = j.at("generator");
   e.final = j.at("final");
   trial &t = e.result;

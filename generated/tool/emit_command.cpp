@@ -78,9 +78,10 @@ void run(const request &r) {
   r.tables.require_tables();
   r.tables.use();
   require_a_target(spec, r.targets);
+  const std::map<length_bucket, schedule_point> points = pinned(r, spec);
   table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
   for (const std::string &target : r.targets) {
-    const emission done = emit({spec, *find_target(target), r.library, r.out, pinned(r, spec), r.assembly, r.loop_nest});
+    const emission done = emit({spec, *find_target(target), r.library, r.out, points, r.assembly, r.loop_nest});
     const manifest &m = done.record;
     if (done.outcome == emission::refused) rows.push_back({m.target, "refused", "–", "–", m.refused});
     else add_rows(rows, done);
