@@ -126,8 +126,9 @@ std::string number_text(double x) {
   return text;
 }
 
-/// 0 where got is as good as expected, 1 at the bound; infinite where one is NaN or infinite and the other is not.
+/// At most 1 within the bound; infinite where one is NaN or infinite and the other is not.
 double error_in_bounds(double got, double expected, double bound) {
+  if (std::abs(got - expected) <= bound) return 1;
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got) ? 0 : infinity;
   if (got == expected) return 0;
   if (std::isinf(expected) || std::isinf(got)) return infinity;
@@ -138,14 +139,15 @@ double error_in_bounds(double got, double expected, double bound) {
 template <class Bound> std::string compare(const check_tensor &got, const scalar_tensor &expected, const Bound &bound, const std::string &bound_text) {
   if (got.extents() != expected.extents) return std::string("the reference gives ") + got.shape().name + " other extents: the check itself is wrong";
   double worst = 1;
-  std::vector<std::int64_t> worst_at;
-  std::int64_t beyond = 0, n = 0;
-  got.for_each([&](const auto &at) {
-    const double e = expected.values[n++], error = error_in_bounds(got.get(at), e, bound(e));
+  std::int64_t beyond = 0, n = 0, worst_n = 0;
+  got.for_each_value([&](double g) {
+    const double e = expected.values[n], error = error_in_bounds(g, e, bound(e));
     if (error > 1) ++beyond;
-    if (error > worst) worst = error, worst_at = at;
+    if (error > worst) worst = error, worst_n = n;
+    ++n;
   });
   if (beyond == 0) return got.gaps_untouched() ? "" : std::string(got.shape().name) + ": bytes between or around its elements were written";
+  const std::vector<std::int64_t> worst_at = got.indices_of(worst_n);
   const double g = got.get(worst_at), e = expected(worst_at);
   return std::string(got.shape().name) + " is wrong at " + place(got.shape(), worst_at) + ": got " + number_text(g) + ", expected " + number_text(e) + ", off by " +
          number_text(std::abs(g - e)) + ", allowed " + number_text(bound(e)) + " (" + bound_text + "); " + std::to_string(beyond) + " of " +

@@ -1,6 +1,6 @@
 #include "generated/check_cache.hpp"
 #include <limits>
-#include <set>
+#include <vector>
 
 namespace attune {
 namespace {
@@ -23,22 +23,28 @@ void fill_pages(check_tensor &table, const check_tensor &lengths, std::int64_t p
 }
 
 /// Which places (outermost axis, key or slot) of a cache hold keys within their batch's length.
-std::set<std::pair<std::int64_t, std::int64_t>> held_places(const check_call &call, const numbers &n) {
-  std::set<std::pair<std::int64_t, std::int64_t>> held;
-  const check_tensor &lengths = call.tensor("key_lengths");
-  lengths.for_each([&](const auto &at) {
-    for (std::int64_t k = 0; k < static_cast<std::int64_t>(lengths.get(at)); ++k)
-      if (is_paged(n)) held.emplace(static_cast<std::int64_t>(call.tensor("page_table").get({at[0], k / n.cache.page_size})), k % n.cache.page_size);
-      else held.emplace(at[0], k);
-  });
-  return held;
-}
+class held_places {
+public:
+  held_places(const check_call &call, const numbers &n, std::int64_t outer, std::int64_t places) : places_(places), held_(static_cast<std::size_t>(outer * places)) {
+    const scalar_tensor lengths = call.tensor("key_lengths").values(), table = is_paged(n) ? call.tensor("page_table").values() : scalar_tensor();
+    for (std::int64_t batch = 0; batch < lengths.extents[0]; ++batch)
+      for (std::int64_t k = 0; k < static_cast<std::int64_t>(lengths({batch})); ++k)
+        if (is_paged(n)) held_[number(static_cast<std::int64_t>(table({batch, k / n.cache.page_size})), k % n.cache.page_size)] = true;
+        else held_[number(batch, k)] = true;
+  }
+  bool operator()(std::int64_t outer, std::int64_t place) const { return held_[number(outer, place)]; }
+
+private:
+  std::size_t number(std::int64_t outer, std::int64_t place) const { return static_cast<std::size_t>(outer * places_ + place); }
+  std::int64_t places_;
+  std::vector<bool> held_;
+};
 
 /// Sets what is not held to poison. The key or slot stands at axis `place`.
-void poison(check_tensor &t, const std::set<std::pair<std::int64_t, std::int64_t>> &held, int place) {
+void poison(check_tensor &t, const held_places &held, std::size_t place) {
   const double bad = t.shape().element == element_type::int8 ? 127 : nan;
   t.for_each([&](const auto &at) {
-    if (held.count({at[0], at[static_cast<std::size_t>(place)]}) == 0) t.set(at, bad);
+    if (!held(at[0], at[place])) t.set(at, bad);
   });
 }
 
@@ -51,13 +57,16 @@ void fill_cache(check_call &call, const numbers &n, std::uint64_t seed) {
   }
   if (is_paged(n)) fill_pages(call.tensor("page_table"), call.tensor("key_lengths"), call.tensor("key").extents()[0], n.cache.page_size);
   if (!n.key_lengths || n.source == source_kind::projection) return;
-  const auto held = held_places(call, n);
-  if (n.source == source_kind::cross_projection) return poison(call.tensor("context"), held, 1);
-  poison(call.tensor("key"), held, 2);
-  poison(call.tensor("value"), held, 2);
+  const bool is_layer = n.source == source_kind::cross_projection;
+  const std::size_t place = is_layer ? 1 : 2;
+  const std::vector<std::int64_t> &extents = call.tensor(is_layer ? "context" : "key").extents();
+  const held_places held(call, n, extents[0], extents[place]);
+  if (is_layer) return poison(call.tensor("context"), held, place);
+  poison(call.tensor("key"), held, place);
+  poison(call.tensor("value"), held, place);
   if (n.cache.scale != kv_scaling::per_token) return;
-  poison(call.tensor("key_scale"), held, 2);
-  poison(call.tensor("value_scale"), held, 2);
+  poison(call.tensor("key_scale"), held, place);
+  poison(call.tensor("value_scale"), held, place);
 }
 
 } // namespace attune

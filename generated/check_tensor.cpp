@@ -15,6 +15,7 @@ namespace attune {
 namespace {
 
 constexpr std::byte untouched{0xff};
+bool is_untouched(std::byte b) { return b == untouched; }
 
 /// SplitMix64 (Steele, Lea, Flood 2014) as a function of the counter: no state, any order.
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
@@ -24,18 +25,21 @@ std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
   return z ^ (z >> 31);
 }
 
-std::uint32_t encode_half(double x, int fraction_bits, int bias) {
-  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u, all_exponents = 0x7fffu & (~0u << fraction_bits);
-  if (std::isnan(x)) return sign | all_exponents | 1u << (fraction_bits - 1);
-  if (std::isinf(x)) return sign | all_exponents;
-  if (x == 0) return sign;
-  const int exponent = std::max(std::ilogb(x), 1 - bias);
-  const auto scaled = static_cast<std::uint32_t>(std::ldexp(std::abs(x), fraction_bits - exponent));
-  return sign | (scaled + (static_cast<std::uint32_t>(exponent + bias - 1) << fraction_bits));
+/// A number that a float with a sign, exponents of this bias and so many bits of fraction can hold, from a double's own fields.
+template <int fraction_bits, int bias> std::uint32_t encode_magnitude(double magnitude) {
+  if (magnitude < std::ldexp(1.0, 1 - bias)) return static_cast<std::uint32_t>(magnitude * std::ldexp(1.0, bias - 1 + fraction_bits)); // no hidden bit
+  return static_cast<std::uint32_t>((std::bit_cast<std::uint64_t>(magnitude) >> (52 - fraction_bits)) - (static_cast<std::uint64_t>(1023 - bias) << fraction_bits));
 }
 
-double decode_half(std::uint32_t bits, int fraction_bits, int bias) {
-  const int exponents = 15 - fraction_bits, exponent = static_cast<int>(bits >> fraction_bits) & ((1 << exponents) - 1);
+template <int fraction_bits, int bias> std::uint32_t encode_half(double x) {
+  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u, all_exponents = 0x7fffu & (~0u << fraction_bits);
+  if (std::isnan(x)) return sign | all_exponents | 1u << (fraction_bits - 1);
+  return sign | (std::isinf(x) ? all_exponents : encode_magnitude<fraction_bits, bias>(std::abs(x)));
+}
+
+template <int fraction_bits, int bias> double decode_half(std::uint32_t bits) {
+  constexpr int exponents = 15 - fraction_bits;
+  const int exponent = static_cast<int>(bits >> fraction_bits) & ((1 << exponents) - 1);
   const int fraction = static_cast<int>(bits & ((1u << fraction_bits) - 1)), hidden_bit = 1 << fraction_bits;
   double magnitude;
   if (exponent == (1 << exponents) - 1) magnitude = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
@@ -47,9 +51,7 @@ double decode_half(std::uint32_t bits, int fraction_bits, int bias) {
 std::uint32_t encode_e4m3(double x) {
   const std::uint32_t sign = std::signbit(x) ? 0x80u : 0u;
   if (std::isnan(x)) return sign | 0x7fu;
-  if (x == 0) return sign;
-  const int exponent = std::max(std::ilogb(x), -6);
-  return sign | (static_cast<std::uint32_t>(std::ldexp(std::abs(x), 3 - exponent)) + (static_cast<std::uint32_t>(exponent + 6) << 3));
+  return sign | encode_magnitude<3, 7>(std::abs(x));
 }
 double decode_e4m3(std::uint32_t code) {
   const int exponent = static_cast<int>(code >> 3) & 15, fraction = static_cast<int>(code & 7);
@@ -61,13 +63,13 @@ double decode_e4m3(std::uint32_t code) {
 std::uint32_t encode(element_type e, double x) {
   switch (e) {
     case element_type::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(x));
-    case element_type::f16: return encode_half(round_to(e, x), 10, 15);
-    case element_type::bf16: return encode_half(round_to(e, x), 7, 127);
+    case element_type::f16: return encode_half<10, 15>(round_to(e, x));
+    case element_type::bf16: return encode_half<7, 127>(round_to(e, x));
     case element_type::boolean: return x != 0;
     case element_type::i32: return static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
     case element_type::int8: return static_cast<std::uint32_t>(static_cast<std::int32_t>(round_to(e, x)));
     case element_type::e4m3: return encode_e4m3(round_to(e, x));
-    case element_type::e5m2: return encode_half(round_to(e, x), 10, 15) >> 8; // the upper half of an f16
+    case element_type::e5m2: return encode_half<10, 15>(round_to(e, x)) >> 8; // the upper half of an f16
   }
   return 0;
 }
@@ -75,13 +77,13 @@ std::uint32_t encode(element_type e, double x) {
 double decode(element_type e, std::uint32_t bits) {
   switch (e) {
     case element_type::f32: return std::bit_cast<float>(bits);
-    case element_type::f16: return decode_half(bits, 10, 15);
-    case element_type::bf16: return decode_half(bits, 7, 127);
+    case element_type::f16: return decode_half<10, 15>(bits);
+    case element_type::bf16: return decode_half<7, 127>(bits);
     case element_type::boolean: return bits != 0;
     case element_type::i32: return static_cast<std::int32_t>(bits);
     case element_type::int8: return static_cast<std::int8_t>(bits);
     case element_type::e4m3: return decode_e4m3(bits);
-    case element_type::e5m2: return decode_half(bits << 8, 10, 15);
+    case element_type::e5m2: return decode_half<10, 15>(bits << 8);
   }
   return 0;
 }
@@ -159,7 +161,6 @@ guarded_memory::guarded_memory(guarded_memory &&other) noexcept
     : pages_(std::exchange(other.pages_, nullptr)), content_(other.content_), mapped_(other.mapped_), bytes_(other.bytes_) {}
 
 bool guarded_memory::surroundings_untouched() const {
-  const auto is_untouched = [](std::byte b) { return b == untouched; };
   return std::all_of(pages_ + page_size(), content_, is_untouched) && std::all_of(content_ + bytes_, pages_ + mapped_ - page_size(), is_untouched);
 }
 
@@ -171,48 +172,64 @@ check_tensor::check_tensor(const tensor_shape &shape, std::vector<std::int64_t> 
 
 std::int64_t check_tensor::count() const { return std::accumulate(extents_.begin(), extents_.end(), std::int64_t{1}, std::multiplies<>()); }
 
-std::size_t check_tensor::byte_of(const std::vector<std::int64_t> &indices) const {
+std::vector<std::int64_t> check_tensor::indices_of(std::int64_t n) const {
+  std::vector<std::int64_t> indices(extents_.size());
+  for (std::size_t a = indices.size(); a-- > 0; n /= extents_[a]) indices[a] = n % extents_[a];
+  return indices;
+}
+
+std::int64_t check_tensor::offset_of(const std::vector<std::int64_t> &indices) const {
   if (indices.size() != extents_.size()) throw std::invalid_argument("check: a tensor is read with the wrong number of indices");
   std::int64_t offset = 0;
   for (std::size_t a = 0; a < indices.size(); ++a) {
     if (indices[a] < 0 || indices[a] >= extents_[a]) throw std::out_of_range("check: a tensor is read outside its extents");
     offset += indices[a] * strides_[a];
   }
-  return static_cast<std::size_t>(offset) * size_of(shape_.element);
+  return offset;
 }
 
-std::uint32_t check_tensor::bits(const std::vector<std::int64_t> &indices) const {
+std::uint32_t check_tensor::bits_at(std::int64_t offset) const {
   static_assert(std::endian::native == std::endian::little);
+  const std::size_t size = size_of(shape_.element);
   std::uint32_t result = 0;
-  std::memcpy(&result, memory_.data() + byte_of(indices), size_of(shape_.element));
+  std::memcpy(&result, memory_.data() + static_cast<std::size_t>(offset) * size, size);
   return result;
 }
 
-double check_tensor::get(const std::vector<std::int64_t> &indices) const { return decode(shape_.element, bits(indices)); }
+double check_tensor::load(std::int64_t offset) const { return decode(shape_.element, bits_at(offset)); }
 
-void check_tensor::set(const std::vector<std::int64_t> &indices, double value) {
+void check_tensor::store(std::int64_t offset, double value) {
+  const std::size_t size = size_of(shape_.element);
   const std::uint32_t pattern = encode(shape_.element, value);
-  std::memcpy(memory_.data() + byte_of(indices), &pattern, size_of(shape_.element));
+  std::memcpy(memory_.data() + static_cast<std::size_t>(offset) * size, &pattern, size);
 }
+
+std::uint32_t check_tensor::bits(const std::vector<std::int64_t> &indices) const { return bits_at(offset_of(indices)); }
+
+double check_tensor::get(const std::vector<std::int64_t> &indices) const { return load(offset_of(indices)); }
+
+void check_tensor::set(const std::vector<std::int64_t> &indices, double value) { store(offset_of(indices), value); }
 
 scalar_tensor check_tensor::values() const {
   scalar_tensor result(extents_);
   std::size_t n = 0;
-  for_each([&](const auto &indices) { result.values[n++] = get(indices); });
+  for_each_value([&](double value) { result.values[n++] = value; });
   return result;
 }
 
 std::vector<std::uint32_t> check_tensor::all_bits() const {
   std::vector<std::uint32_t> result;
-  for_each([&](const auto &indices) { result.push_back(bits(indices)); });
+  for_each_offset([&](std::int64_t offset) { result.push_back(bits_at(offset)); });
   return result;
 }
 
 bool check_tensor::gaps_untouched() const {
-  std::vector<bool> owned(memory_.size(), false);
-  for_each([&](const auto &indices) { std::fill_n(owned.begin() + static_cast<std::ptrdiff_t>(byte_of(indices)), size_of(shape_.element), true); });
-  for (std::size_t i = 0; i < owned.size(); ++i)
-    if (!owned[i] && memory_.data()[i] != untouched) return false;
+  const std::size_t size = size_of(shape_.element);
+  if (static_cast<std::size_t>(count()) * size < memory_.size()) { // there are gaps
+    std::vector<std::byte> gaps(memory_.data(), memory_.data() + memory_.size());
+    for_each_offset([&](std::int64_t offset) { std::fill_n(gaps.begin() + offset * static_cast<std::int64_t>(size), size, untouched); });
+    if (!std::all_of(gaps.begin(), gaps.end(), is_untouched)) return false;
+  }
   return memory_.surroundings_untouched();
 }
 

@@ -67,7 +67,11 @@ public:
   /// value(n) for the n-th element in row-major order, whatever the memory order.
   template <class F> void fill(const F &value) {
     std::uint64_t n = 0;
-    for_each([&](const auto &indices) { set(indices, value(n++)); });
+    for_each_offset([&](std::int64_t offset) { store(offset, value(n++)); });
+  }
+  /// visit(value) for every element in row-major order.
+  template <class F> void for_each_value(const F &visit) const {
+    for_each_offset([&](std::int64_t offset) { visit(load(offset)); });
   }
   scalar_tensor values() const;
   std::vector<std::uint32_t> all_bits() const;
@@ -81,9 +85,22 @@ public:
     }
   }
   std::int64_t count() const;
+  /// The indices of the n-th element in row-major order.
+  std::vector<std::int64_t> indices_of(std::int64_t n) const;
 
 private:
-  std::size_t byte_of(const std::vector<std::int64_t> &indices) const;
+  /// visit(offset in elements) for every element in row-major order: offsets are computed once for each row of the last axis.
+  template <class F> void for_each_offset(const F &visit) const {
+    const std::int64_t row = extents_.empty() ? 1 : extents_.back(), stride = extents_.empty() ? 0 : strides_.back();
+    for (std::int64_t n = 0, all = count(); n < all; n += row) {
+      const std::int64_t first = offset_of(indices_of(n));
+      for (std::int64_t i = 0; i < row; ++i) visit(first + i * stride);
+    }
+  }
+  std::int64_t offset_of(const std::vector<std::int64_t> &indices) const;
+  std::uint32_t bits_at(std::int64_t offset) const;
+  double load(std::int64_t offset) const;
+  void store(std::int64_t offset, double value);
   tensor_shape shape_;
   std::vector<std::int64_t> extents_, strides_;
   guarded_memory memory_;

@@ -13,14 +13,14 @@ constexpr double lowest_additive_mask = -6e29;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Nearest value with `bits` significant bits, exponents from `lowest_exponent`, magnitudes up to `largest`.
-double round_binary(double x, int bits, int lowest_exponent, double largest) {
+template <int bits, int lowest_exponent> double round_binary(double x, double largest) {
   if (!std::isfinite(x)) return x;
   double rounded;
   if (std::abs(x) < std::ldexp(1.0, lowest_exponent)) {
     const double unit = std::ldexp(1.0, lowest_exponent - bits + 1);
     rounded = std::nearbyint(x / unit) * unit;
   } else {
-    const int dropped = 53 - bits;
+    constexpr int dropped = 53 - bits;
     const std::uint64_t pattern = std::bit_cast<std::uint64_t>(x), half = std::uint64_t{1} << (dropped - 1);
     const std::uint64_t nearest = pattern + half - 1 + ((pattern >> dropped) & 1);
     rounded = std::bit_cast<double>(nearest & ~((std::uint64_t{1} << dropped) - 1));
@@ -344,11 +344,11 @@ scalar_tensor project_out(const reference_operator &op, const linear_map *given,
 double round_to(element_type element, double x) {
   const auto saturated = [x](double rounded, double largest) { return std::isinf(rounded) ? std::copysign(largest, x) : rounded; };
   switch (element) {
-    case element_type::e4m3: return saturated(round_binary(x, 4, -6, 448.0), 448.0);
-    case element_type::e5m2: return saturated(round_binary(x, 3, -14, 57344.0), 57344.0);
+    case element_type::e4m3: return saturated(round_binary<4, -6>(x, 448.0), 448.0);
+    case element_type::e5m2: return saturated(round_binary<3, -14>(x, 57344.0), 57344.0);
     case element_type::int8: return std::clamp(std::nearbyint(x), -127.0, 127.0);
-    case element_type::f16: return round_binary(x, 11, -14, 65504.0);
-    case element_type::bf16: return round_binary(x, 8, -126, 0x1.fep127);
+    case element_type::f16: return round_binary<11, -14>(x, 65504.0);
+    case element_type::bf16: return round_binary<8, -126>(x, 0x1.fep127);
     default: return static_cast<float>(x);
   }
 }
