@@ -229,20 +229,28 @@ const packed_weights_ref *check_weights::packed(const artefact_info &info, const
   return ended ? &packed_.emplace(target, std::move(memory)).first->second.ref : nullptr;
 }
 
-check_call::check_call(const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights)
+check_call::check_call(unfilled, const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights)
     : op_(op), signature_(op.call()), how_(how), weights_(weights ? weights : std::make_shared<check_weights>(op.n, 1)) {
   const auto flush = how.seed % 2 ? guarded_memory::side::end : guarded_memory::side::begin;
   for (int t = 0; t < signature_.tensor_count; ++t) {
     const tensor_shape &shape = signature_.tensors[t];
     tensors_.push_back(shape.role == tensor_role::packed_weights ? nullptr : std::make_unique<check_tensor>(shape, extents_in(op.n, how, shape), how.order, flush));
-    if (!tensors_.back() || shape.written) continue;
-    if (shape.role == tensor_role::key_lengths) fill_lengths(*tensors_.back(), how, op.n.empty_rows == empty_row_policy::zero);
-    else if (shape.role == tensor_role::position_offsets) fill_offsets(*tensors_.back(), how, op.n.rope.angle_tables);
-    else if (!fill_known(*tensors_.back(), how, how.seed * 64 + static_cast<std::uint64_t>(t))) fill_input(*tensors_.back(), how.seed * 64 + static_cast<std::uint64_t>(t));
   }
   for (int i = 0; i < signature_.number_count; ++i) {
     const number_role role = signature_.call_numbers[i];
     numbers_.push_back(role == number_role::scale ? static_cast<float>(0.9 / std::sqrt(op.n.head_dim)) : role == number_role::softcap ? 3.0 : role == number_role::sigmoid_bias ? -1.5 : how.keys / 3);
+  }
+}
+
+check_call::check_call(const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights)
+    : check_call(unfilled{}, op, how, std::move(weights)) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i] || tensors_[i]->shape().written) continue;
+    check_tensor &t = *tensors_[i];
+    const std::uint64_t seed = how.seed * 64 + i;
+    if (t.shape().role == tensor_role::key_lengths) fill_lengths(t, how, op.n.empty_rows == empty_row_policy::zero);
+    else if (t.shape().role == tensor_role::position_offsets) fill_offsets(t, how, op.n.rope.angle_tables);
+    else if (!fill_known(t, how, seed)) fill_input(t, seed);
   }
   fill_cache(*this, op.n, how.seed);
 }
@@ -253,6 +261,13 @@ check_tensor &check_call::tensor(std::string_view name) {
   throw std::invalid_argument("check: " + op_.name + " has no tensor " + std::string(name));
 }
 const check_tensor &check_call::tensor(std::string_view name) const { return const_cast<check_call *>(this)->tensor(name); }
+
+std::vector<const check_tensor *> check_call::inputs() const {
+  std::vector<const check_tensor *> read;
+  for (const auto &t : tensors_)
+    if (t && !t->shape().written) read.push_back(t.get());
+  return read;
+}
 
 double &check_call::number(number_role role) {
   for (int i = 0; i < signature_.number_count; ++i)
@@ -335,16 +350,20 @@ double error_bound(element_type element) {
 
 check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
                           std::shared_ptr<check_weights> weights) {
-  const std::string where = op.name + " on " + info_of(target).name + ", " + how.text();
-  check_call c(op, how, std::move(weights));
+  check_call call(op, how, std::move(weights));
+  return check_kernel(info, target, call, call.reference());
+}
+
+check_result check_kernel(const artefact_info &info, target_id target, check_call &call, const reference_answer &expected) {
+  const reference_operator &op = call.op();
+  const std::string where = op.name + " on " + info_of(target).name + ", " + call.how().text();
   call_options options;
   options.target = target;
-  const status ended = c.run(info, options);
-  const reference_answer expected = c.reference();
+  const status ended = call.run(info, options);
   if (!ended && ended.code == error_code::empty_row && op.n.empty_rows == empty_row_policy::error && expected.has_empty_row) return {true, where};
   if (!ended) return {false, where + ": the call failed: " + ended.message()};
   if (must_refuse(op, expected)) return {false, where + ": a row is empty, which the spec makes an error, but the call succeeded"};
-  const std::string differences = c.differences(expected);
+  const std::string differences = call.differences(expected);
   return {differences.empty(), differences.empty() ? where : where + ": " + differences};
 }
 

@@ -42,9 +42,16 @@ private:
 class check_call {
 public:
   check_call(const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights = nullptr);
+  /// The same without values in its inputs.
+  struct unfilled {};
+  check_call(unfilled, const reference_operator &op, const check_case &how, std::shared_ptr<check_weights> weights);
 
+  const reference_operator &op() const { return op_; }
+  const check_case &how() const { return how_; }
   check_tensor &tensor(std::string_view name);
   const check_tensor &tensor(std::string_view name) const;
+  /// The tensors that the kernel reads, in the order of the signature.
+  std::vector<const check_tensor *> inputs() const;
   double &number(number_role role);
   /// What the reference must be given to compute the same.
   reference_arguments arguments() const;
@@ -73,6 +80,8 @@ struct check_result {
 };
 check_result check_kernel(const artefact_info &info, const reference_operator &op, target_id target, const check_case &how,
                           std::shared_ptr<check_weights> weights = nullptr);
+/// The same for a call that is there, and what the reference expects of it.
+check_result check_kernel(const artefact_info &info, target_id target, check_call &call, const reference_answer &expected);
 
 /// The cases that every kernel of a spec and target goes through: lengths 1 and 2, one below, at and above each tile size (those
 /// that the schedules' texts name and the usual ones) and each limit between two kernels, primes, around a window, queries != keys

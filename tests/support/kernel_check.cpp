@@ -1,13 +1,17 @@
 // kernel_check SPEC TARGET [WORK]: one kernel of the linked library through its standard cases, without the largest where they
 // take the reference more than WORK multiply-adds.
+// kernel_check under COMMAND... SPEC TARGET WORK: the same by `COMMAND... SPEC TARGET WORK ask`, a kernel_check that an emulator runs and
+// that has inputs and the reference's answers from this one.
 // Exit status: 0 all cases agree with the reference, 1 some do not, a kernel had no case or the target is not in the build, 77 it cannot run here.
 #include "generated/check.hpp"
 #include "runtime/dispatch.hpp"
+#include "tests/support/native_answers.hpp"
 #include "tests/support/tested_kernel.hpp"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 namespace attune {
@@ -26,7 +30,12 @@ target_report report_on(const artefact_info &info, target_id target) {
   return *std::find_if(all.begin(), all.end(), [&](const target_report &r) { return r.target == target; });
 }
 
-int check_all(const tested_kernel &kernel, const target_info &target, double work) {
+check_result check_by(const native_answers &native, const artefact_info &info, target_id target, check_call call) {
+  const reference_answer expected = native.ask(call);
+  return check_kernel(info, target, call, expected);
+}
+
+int check_all(const tested_kernel &kernel, const target_info &target, double work, const native_answers *native) {
   const artefact_info &info = kernel.info();
   const target_report report = report_on(info, target.id);
   if (!report.in_build) throw std::runtime_error(std::string(kernel.spec) + " is not in this build for " + target.name);
@@ -40,7 +49,7 @@ int check_all(const tested_kernel &kernel, const target_info &target, double wor
   const std::vector<check_case> cases = standard_cases(op.n, *variant, work);
   int failed = 0;
   for (const check_case &how : cases) {
-    const check_result result = check_kernel(info, op, target.id, how, weights);
+    const check_result result = native ? check_by(*native, info, target.id, check_call(check_call::unfilled{}, op, how, weights)) : check_kernel(info, op, target.id, how, weights);
     if (!result.passed && ++failed <= shown_failures) std::printf("%s\n", result.text.c_str());
   }
   const std::size_t all = standard_cases(op.n, *variant, std::numeric_limits<double>::infinity()).size();
@@ -56,14 +65,26 @@ int check_all(const tested_kernel &kernel, const target_info &target, double wor
 } // namespace attune
 
 int main(int argc, char **argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: kernel_check SPEC TARGET [WORK]\n");
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const bool under = words.size() > 4 && words[0] == "under", asks = words.size() == 4 && words[3] == "ask";
+  if (!under && !asks && words.size() != 2 && words.size() != 3) {
+    std::fprintf(stderr, "usage: kernel_check SPEC TARGET [WORK [ask]], or kernel_check under COMMAND... SPEC TARGET WORK\n");
     return 1;
   }
   try {
-    const attune::target_info *target = attune::find_target(argv[2]);
-    if (!target) throw std::runtime_error(std::string("there is no target ") + argv[2]);
-    return attune::check_all(attune::find_kernel(argv[1]), *target, argc > 3 ? std::atof(argv[3]) : 1e10);
+    char **const subject = under ? argv + argc - 3 : argv + 1; // SPEC TARGET [WORK]
+    const attune::tested_kernel &kernel = attune::find_kernel(subject[0]);
+    const attune::target_info *target = attune::find_target(subject[1]);
+    if (!target) throw std::runtime_error(std::string("there is no target ") + subject[1]);
+    if (under) {
+      std::vector<char *> command(argv + 2, argv + argc);
+      char ask[] = "ask";
+      command.insert(command.end(), {ask, nullptr});
+      return attune::run_with_answers(kernel, target->id, command);
+    }
+    std::optional<attune::native_answers> native;
+    if (asks) native.emplace(kernel, target->id);
+    return attune::check_all(kernel, *target, subject[2] ? std::atof(subject[2]) : 1e10, native ? &*native : nullptr);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "kernel_check: %s\n", e.what());
     return 1;

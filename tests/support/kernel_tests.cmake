@@ -47,7 +47,7 @@ const std::vector<attune::tested_kernel> &attune::tested_kernels() {
   return all;
 }
 ]])
-  add_executable(kernel_check_${library} ${ATTUNE_TEST_SUPPORT}/kernel_check.cpp ${ATTUNE_TESTED}/${library}_under_test.cpp)
+  add_executable(kernel_check_${library} ${ATTUNE_TEST_SUPPORT}/kernel_check.cpp ${ATTUNE_TEST_SUPPORT}/native_answers.cpp ${ATTUNE_TESTED}/${library}_under_test.cpp)
   target_link_libraries(kernel_check_${library} PRIVATE attune_check ${library})
   attune_warnings(kernel_check_${library})
 endfunction()
