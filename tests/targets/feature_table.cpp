@@ -67,9 +67,9 @@ struct feature {
 };
 
 const feature features[] = {
-    {"any head_dim from 1 to 256", describe<plain>, {"correctness.variant.head_dim_1", "correctness.variant.head_dim_96", "correctness.variant.head_dim_256", "correctness.shape.d17_v48_f16"}},
-    {"head_dim to 512", describe<large>, {"correctness.shape.d257_v255", "correctness.shape.d320_bf16", "correctness.shape.d511_f16", "correctness.shape.d512"}},
-    {"MLA: one latent of 576 features, values its first 512", describe<latent>, {"correctness.shape.latent", "correctness.shape.latent_bf16", "correctness.memory_layouts"}},
+    {"any head_dim from 1 to 256", describe<plain>, {"correctness.variant.head_dim_1", "correctness.variant.head_dim_96", "correctness.variant.head_dim_256", "correctness.shape.d17_v48_f16", "targets.neon_language.d17_v48_f16"}},
+    {"head_dim to 512", describe<large>, {"correctness.shape.d257_v255", "correctness.shape.d320_bf16", "correctness.shape.d511_f16", "correctness.shape.d512", "targets.neon_language.d257_v255"}},
+    {"MLA: one latent of 576 features, values its first 512", describe<latent>, {"correctness.shape.latent", "correctness.shape.latent_bf16", "correctness.memory_layouts", "targets.neon_language.latent_bf16"}},
     {"packed QKV, strided outer axes", describe<plain>, {"correctness.memory_layouts"}},
     {"tensors of more than 2^31 elements", describe<plain>, {"correctness.memory_layouts"}, false},
     {"f16", describe<half>, {"correctness.variant.f16_gqa", "correctness.variant.f16_odd"}},
@@ -80,35 +80,35 @@ const feature features[] = {
     {"cross-attention with projections", describe<cross>, {"correctness.layer.cross_layer"}},
     {"`causal<align::bottom_right>`", describe<bottom_right>, {"correctness.reported_faults", "correctness.variant.gqa_causal"}},
     {"`causal<align::top_left>`", describe<top_left>, {"correctness.reported_faults", "correctness.variant.top_left"}},
-    {"`causal<align::at_length>`", describe<at_length>, {"correctness.cache.int8_tokens", "targets.opencl_language.int8_tokens"}},
+    {"`causal<align::at_length>`", describe<at_length>, {"correctness.cache.int8_tokens", "targets.neon_language.int8_tokens", "targets.opencl_language.int8_tokens"}},
     {"`sliding_window`, fixed or at the call", describe<window>, {"correctness.variant.window_bottom_right", "correctness.semantics"}},
     {"`key_lengths`", describe<lengths>, {"correctness.variant.lengths", "correctness.semantics"}},
-    {"`boolean` masks over any axes", describe<boolean_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_key"}},
-    {"`additive` masks over any axes", describe<additive_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_bf16"}},
+    {"`boolean` masks over any axes", describe<boolean_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_key", "targets.neon_language.over_batch_head_query_key"}},
+    {"`additive` masks over any axes", describe<additive_mask>, {"correctness.mask.over_batch_head_query_key", "correctness.mask.over_bf16", "targets.neon_language.over_bf16"}},
     {"mask functions, tiles skipped", describe<mask_function>, {"correctness.variant.block_diagonal", "codegen.tiles"}},
-    {"`sliding_window` to both sides", describe<two_sided>, {"correctness.masking.windows"}},
-    {"`prefix_lengths`", describe<prefix>, {"correctness.masking.prefix", "targets.opencl_language.prefix"}},
-    {"`documents<ids>`", describe<by_ids>, {"correctness.masking.documents_of_two", "codegen.tiles"}},
-    {"`documents<offsets>`: batches without padding", describe<by_offsets>, {"correctness.masking.offsets_of_two", "correctness.masking.packed_self", "targets.opencl_language.offsets_of_two"}},
-    {"`block_sparse`", describe<block_table>, {"correctness.masking.blocks", "codegen.tiles"}},
-    {"`alibi`", describe<linear_bias>, {"correctness.masking.offsets_of_two", "correctness.masking.blocks"}},
-    {"`relative_bias`", describe<bucket_bias>, {"correctness.masking.prefix", "correctness.masking.blocks"}},
+    {"`sliding_window` to both sides", describe<two_sided>, {"correctness.masking.windows", "targets.neon_language.windows"}},
+    {"`prefix_lengths`", describe<prefix>, {"correctness.masking.prefix", "targets.neon_language.prefix", "targets.opencl_language.prefix"}},
+    {"`documents<ids>`", describe<by_ids>, {"correctness.masking.documents_of_two", "codegen.tiles", "targets.neon_language.documents_of_two"}},
+    {"`documents<offsets>`: batches without padding", describe<by_offsets>, {"correctness.masking.offsets_of_two", "correctness.masking.packed_self", "targets.neon_language.offsets_of_two", "targets.opencl_language.offsets_of_two"}},
+    {"`block_sparse`", describe<block_table>, {"correctness.masking.blocks", "codegen.tiles", "targets.neon_language.blocks"}},
+    {"`alibi`", describe<linear_bias>, {"correctness.masking.offsets_of_two", "correctness.masking.blocks", "targets.neon_language.offsets_of_two"}},
+    {"`relative_bias`", describe<bucket_bias>, {"correctness.masking.prefix", "correctness.masking.blocks", "targets.neon_language.prefix"}},
     {"`scale`, `softcap`, fixed or at the call", describe<capped>, {"correctness.variant.fixed_softcap", "correctness.semantics"}},
     {"score functions that read inputs", describe<score_function>, {"correctness.variant.alibi", "correctness.variant.two_score_functions"}},
     {"empty rows are an error", describe<no_empty_rows>, {"correctness.semantics"}},
     {"NaN and infinity in masked values", describe<anything_masked>, {"correctness.semantics", "correctness.poison"}},
     {"`returns<lse>`", describe<with_lse>, {"correctness.reported_faults", "correctness.variant.plain"}},
-    {"`returns<weights>`", describe<with_weights>, {"correctness.variant.with_weights", "correctness.variant.bf16_weights"}},
-    {"`returns<scaled_scores>`, `capped_scores`, `masked_scores`", describe<with_scores>, {"correctness.output.all_scores", "correctness.output.only_scaled_scores"}},
-    {"attention `sinks`", describe<with_sinks>, {"correctness.output.sinks_causal", "correctness.output.sinks_bf16", "correctness.outputs", "targets.opencl_language.sinks_bf16"}},
-    {"`sigmoid`, `sigmoid_bias`", describe<with_sigmoid>, {"correctness.output.sigmoid_causal", "correctness.output.sigmoid_bf16", "correctness.outputs", "targets.opencl_language.sigmoid_causal"}},
-    {"keys and values in int8", describe<int8_cache>, {"correctness.cache.int8_tokens", "correctness.cache.int8_heads", "targets.opencl_language.int8_tokens"}},
-    {"keys and values in fp8", describe<fp8_cache>, {"correctness.cache.e4m3_heads", "correctness.cache.e5m2_bare", "targets.opencl_language.paged_e4m3"}},
-    {"keys and values in pages: `paged`", describe<pages>, {"correctness.cache.paged_f32", "correctness.cache.paged_bf16", "targets.opencl_language.paged_bf16"}},
-    {"rotary embedding: `rope`, both pairings, partial, offsets", describe<rotary>, {"correctness.rotary.rope_half", "correctness.rotary.rope_interleaved", "correctness.rotary.rope_partly", "targets.opencl_language.rope_f16"}},
-    {"rotary embedding by given tables, or of queries alone beside a cache", describe<rotary_tables>, {"correctness.rotary.rope_tables", "correctness.rotary.rope_at_length", "targets.opencl_language.rope_tables"}},
-    {"rotary embedding in a layer", describe<rotary_layer>, {"correctness.rotary.rope_layer", "correctness.rotary.rope_layer_bf16"}},
-    {"`sinusoidal_positions`", describe<waves>, {"correctness.rotary.sinusoidal_layer", "correctness.rotary.sinusoidal_layer_bf16"}},
+    {"`returns<weights>`", describe<with_weights>, {"correctness.variant.with_weights", "correctness.variant.bf16_weights", "targets.neon_language.all_scores"}},
+    {"`returns<scaled_scores>`, `capped_scores`, `masked_scores`", describe<with_scores>, {"correctness.output.all_scores", "correctness.output.only_scaled_scores", "targets.neon_language.all_scores"}},
+    {"attention `sinks`", describe<with_sinks>, {"correctness.output.sinks_causal", "correctness.output.sinks_bf16", "correctness.outputs", "targets.neon_language.sinks_bf16", "targets.opencl_language.sinks_bf16"}},
+    {"`sigmoid`, `sigmoid_bias`", describe<with_sigmoid>, {"correctness.output.sigmoid_causal", "correctness.output.sigmoid_bf16", "correctness.outputs", "targets.neon_language.sigmoid_causal", "targets.opencl_language.sigmoid_causal"}},
+    {"keys and values in int8", describe<int8_cache>, {"correctness.cache.int8_tokens", "correctness.cache.int8_heads", "targets.neon_language.int8_tokens", "targets.opencl_language.int8_tokens"}},
+    {"keys and values in fp8", describe<fp8_cache>, {"correctness.cache.e4m3_heads", "correctness.cache.e5m2_bare", "targets.neon_language.e4m3_heads", "targets.opencl_language.paged_e4m3"}},
+    {"keys and values in pages: `paged`", describe<pages>, {"correctness.cache.paged_f32", "correctness.cache.paged_bf16", "targets.neon_language.paged_bf16", "targets.opencl_language.paged_bf16"}},
+    {"rotary embedding: `rope`, both pairings, partial, offsets", describe<rotary>, {"correctness.rotary.rope_half", "correctness.rotary.rope_interleaved", "correctness.rotary.rope_partly", "targets.neon_language.rope_interleaved", "targets.opencl_language.rope_f16"}},
+    {"rotary embedding by given tables, or of queries alone beside a cache", describe<rotary_tables>, {"correctness.rotary.rope_tables", "correctness.rotary.rope_at_length", "targets.neon_language.rope_tables", "targets.opencl_language.rope_tables"}},
+    {"rotary embedding in a layer", describe<rotary_layer>, {"correctness.rotary.rope_layer", "correctness.rotary.rope_layer_bf16", "targets.neon_language.rope_layer_bf16"}},
+    {"`sinusoidal_positions`", describe<waves>, {"correctness.rotary.sinusoidal_layer", "correctness.rotary.sinusoidal_layer_bf16", "targets.neon_language.sinusoidal_layer"}},
 };
 
 std::string joined(const std::vector<std::string> &words) {
@@ -133,8 +133,8 @@ int main() {
   std::puts("# Features\n\n"
             "What the language can say, the targets whose kernels carry it, and the tests that show it (names as `ctest` has them, without the\n"
             "target at their end). Every two of the features that change a score or a row meet in a spec of `correctness.combination.*`. ONNX's own cases:\n"
-            "`conformance.onnx`. This page is the output of `feature_table`, which asks the generator; a test compares the two, and looks whether the\n"
-            "tests are there.\n\n"
+            "`conformance.onnx`. Specs of `correctness.variant`, `correctness.layer` and `correctness.reported` run under qemu as well (`targets.variant` and so\n"
+            "on). This page is the output of `feature_table`, which asks the generator; a test compares the two, and looks whether the tests are there.\n\n"
             "| feature | targets | tests |\n|---|---|---|");
   for (const feature &f : features) print_row(f);
 }
