@@ -28,7 +28,7 @@ inline constexpr target_info all_targets[] = {
      "an x86-64 CPU with AVX-512 F, CD, VL, DQ and BW"},
     {target_id::avx512_bf16, "avx512_bf16", "x86-64-linux-avx512_zen4-avx512_cannonlake-avx512_skylake-avx512-avx2-avx-fma-f16c-sse41",
      architecture::x86_64, device_kind::cpu, 64, 32, true,
-     "an x86-64 CPU with AVX-512 F, CD, VL, DQ, BW, IFMA, VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ and BF16"},
+     "an AMD CPU, Zen 4 or newer: AVX-512 F, CD, VL, DQ, BW, IFMA, VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ and BF16, and SSE4a"},
     {target_id::neon, "neon", "arm-64-linux", architecture::aarch64, device_kind::cpu, 16, 32, false, "an AArch64 CPU with Advanced SIMD"},
     {target_id::neon_fp16, "neon_fp16", "arm-64-linux-arm_dot_prod-arm_fp16", architecture::aarch64, device_kind::cpu, 16, 32, false,
      "an AArch64 CPU with Advanced SIMD, FP16 arithmetic and dot product"},

@@ -52,7 +52,7 @@ std::uint32_t saved_state(bool osxsave) {
 constexpr bool bit(std::uint32_t word, int i) { return (word >> i) & 1u; }
 
 std::string missing_on_cpu(target_id id) {
-  const registers one = cpuid(1, 0), seven = cpuid(7, 0), seven_one = cpuid(7, 1);
+  const registers one = cpuid(1, 0), extended = cpuid(0x80000001u, 0), seven = cpuid(7, 0), seven_one = cpuid(7, 1);
   const std::uint32_t saved = saved_state(bit(one.c, 27));
   const bool ymm = (saved & 0x6u) == 0x6u, zmm = (saved & 0xe6u) == 0xe6u; // SSE, AVX; opmask, ZMM 0-15, ZMM 16-31
   const auto in_ymm = [&](bool b) { return b && ymm; };
@@ -62,10 +62,10 @@ std::string missing_on_cpu(target_id id) {
       bw{"AVX-512 BW", in_zmm(bit(seven.b, 30))}, vl{"AVX-512 VL", in_zmm(bit(seven.b, 31))}, ifma{"AVX-512 IFMA", in_zmm(bit(seven.b, 21))},
       vbmi{"AVX-512 VBMI", in_zmm(bit(seven.c, 1))}, vbmi2{"AVX-512 VBMI2", in_zmm(bit(seven.c, 6))}, vnni{"AVX-512 VNNI", in_zmm(bit(seven.c, 11))},
       bitalg{"AVX-512 BITALG", in_zmm(bit(seven.c, 12))}, vpopcntdq{"AVX-512 VPOPCNTDQ", in_zmm(bit(seven.c, 14))},
-      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))};
+      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))}, sse4a{"SSE4a", bit(extended.c, 6)}, gfni{"GFNI", bit(seven.c, 8)};
   switch (id) {
     case target_id::avx512: return absent({avx2, fma, f16c, f, cd, vl, dq, bw});
-    case target_id::avx512_bf16: return absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16});
+    case target_id::avx512_bf16: return absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, sse4a});
     default: return absent({avx2, fma, f16c}); // the host code of a GPU target too
   }
 }
