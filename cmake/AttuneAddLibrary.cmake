@@ -1,7 +1,7 @@
 # attune_add_library(<name>
 #   HEADERS <file>...      headers that define the specs, relative to the current source folder
 #   SPECS <struct>...      the spec structs, with their namespaces: gpt2 my_app::variant
-#   TARGETS <target>...    avx2 avx512 avx512_bf16 neon neon_fp16 cuda_sm80 opencl (dsl/targets.hpp)
+#   TARGETS <target>...    avx2 avx512 avx512_bf16 avx512_amx neon neon_fp16 cuda_sm80 opencl (dsl/targets.hpp)
 #   [ALSO <struct>:<target>...]  single specs for further targets
 #   [INCLUDES <folder>...] further include folders that the headers need
 # )

@@ -11,6 +11,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#ifdef __x86_64__
+#include "runtime/tile_products.hpp"
+#endif
 #ifdef ATTUNE_LIBRARY_CUDA
 #include "HalideRuntimeCuda.h"
 #endif

@@ -6,6 +6,8 @@
 #include <vector>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -51,6 +53,12 @@ std::uint32_t saved_state(bool osxsave) {
 }
 constexpr bool bit(std::uint32_t word, int i) { return (word >> i) & 1u; }
 
+/// Linux keeps tiles for a process that asks for them, for all its threads (since 5.16; its documentation of x86's xstate).
+bool may_use_tiles() {
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
 std::string missing_on_cpu(target_id id) {
   const registers one = cpuid(1, 0), extended = cpuid(0x80000001u, 0), seven = cpuid(7, 0), seven_one = cpuid(7, 1);
   const std::uint32_t saved = saved_state(bit(one.c, 27));
@@ -62,10 +70,15 @@ std::string missing_on_cpu(target_id id) {
       bw{"AVX-512 BW", in_zmm(bit(seven.b, 30))}, vl{"AVX-512 VL", in_zmm(bit(seven.b, 31))}, ifma{"AVX-512 IFMA", in_zmm(bit(seven.b, 21))},
       vbmi{"AVX-512 VBMI", in_zmm(bit(seven.c, 1))}, vbmi2{"AVX-512 VBMI2", in_zmm(bit(seven.c, 6))}, vnni{"AVX-512 VNNI", in_zmm(bit(seven.c, 11))},
       bitalg{"AVX-512 BITALG", in_zmm(bit(seven.c, 12))}, vpopcntdq{"AVX-512 VPOPCNTDQ", in_zmm(bit(seven.c, 14))},
-      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))}, sse4a{"SSE4a", bit(extended.c, 6)}, gfni{"GFNI", bit(seven.c, 8)};
+      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))}, sse4a{"SSE4a", bit(extended.c, 6)}, gfni{"GFNI", bit(seven.c, 8)}, fp16{"AVX-512 FP16", in_zmm(bit(seven.d, 23))};
   switch (id) {
     case target_id::avx512: return absent({avx2, fma, f16c, f, cd, vl, dq, bw});
     case target_id::avx512_bf16: return absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, sse4a});
+    case target_id::avx512_amx: {
+      const std::string vectors = absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, fp16});
+      const bool tiles = bit(seven.d, 24) && bit(seven.d, 22) && (saved & 0x60000u) == 0x60000u; // AMX-TILE, AMX-BF16; tile configuration and data
+      return vectors.empty() ? absent({{"AMX's tiles of bf16", tiles && may_use_tiles()}}) : vectors;
+    }
     default: return absent({avx2, fma, f16c}); // the host code of a GPU target too
   }
 }
@@ -103,6 +116,7 @@ const std::string &missing_for(target_id id) {
     case target_id::avx2: return missing_once<target_id::avx2>();
     case target_id::avx512: return missing_once<target_id::avx512>();
     case target_id::avx512_bf16: return missing_once<target_id::avx512_bf16>();
+    case target_id::avx512_amx: return missing_once<target_id::avx512_amx>();
     case target_id::neon: return missing_once<target_id::neon>();
     case target_id::neon_fp16: return missing_once<target_id::neon_fp16>();
     case target_id::cuda_sm80: return missing_once<target_id::cuda_sm80>();

@@ -1,4 +1,5 @@
 #include "schedules/cpu_blocked.hpp"
+#include "schedules/cpu_tiles.hpp"
 #include "schedules/cpu_vectors.hpp"
 
 namespace attune {
@@ -11,37 +12,50 @@ struct lane_plan {
   int value_dim;   ///< vectors of output features
   int value_tile;  ///< output features of one register tile of the weighted sum
   int unrolled_values; ///< vectors of output features that are copied at a time
+  int strips;      ///< whose scores and weights are kept at a time: all of a tile, or one
+  Var strips_at;   ///< the loop of the weighted sum that they are computed in
 };
-lane_plan lanes_of(const operator_description &op, const target_info &target, const schedule_point &point) {
+lane_plan lanes_of(const operator_description &op, const target_info &target, const schedule_point &point, const blocked_attention &a) {
   const int widest = f32_lanes(target);
-  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0, 0};
+  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0, 0, a.cut.tiles ? 1 : a.cut.query_tile / a.cut.strip, a.cut.tiles ? Var("qq") : a.c};
   lanes.unrolled_values = unrolled(op.n.value_dim / lanes.value_dim);
-  lanes.value_tile = lanes.value_dim * point.at("value_vectors");
-  while (op.n.value_dim % lanes.value_tile != 0) lanes.value_tile -= lanes.value_dim;
+  lanes.value_tile = a.cut.tiles ? 0 : lanes.value_dim * point.at("value_vectors");
+  while (lanes.value_tile > 0 && op.n.value_dim % lanes.value_tile != 0) lanes.value_tile -= lanes.value_dim;
   return lanes;
 }
 } // namespace
 
 blocking blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
+  if (p.family == "tiles") return cpu_tiles_blocking(p);
   return {p.at("query_tile"), p.at("query_vectors") * f32_lanes(target), p.family == "row_tile" ? 0 : p.at("key_chunk"), p.at("key_block"), p.at("dot_keys"), p.at("row_group"), p.at("value_unroll"),
-          p.family == "running" ? lanes_for(op.n.value_dim, f32_lanes(target)) : 0, multiplies_pairs(op, target)};
+          p.family == "running" ? lanes_for(op.n.value_dim, f32_lanes(target)) : 0, multiplies_pairs(op, target), false};
+}
+
+bool has_pairs(const operator_description &op) {
+  return op.n.element == element_type::bf16 && cache_element(op.n) == element_type::bf16 && op.n.masked_values == masked_value_policy::finite;
 }
 
 bool multiplies_pairs(const operator_description &op, const target_info &target) {
-  // `anything` selects the products of masked values, which stand two in an instruction here.
   // The instruction takes at least four lanes: of features of a value, and of pairs of features of a key (decode).
-  return target.dot_bf16 && op.n.element == element_type::bf16 && cache_element(op.n) == element_type::bf16 && op.n.head_dim % 8 == 0 && op.n.value_dim % 4 == 0 &&
-         op.n.masked_values == masked_value_policy::finite;
+  return target.dot_bf16 && has_pairs(op) && op.n.head_dim % 8 == 0 && op.n.value_dim % 4 == 0;
 }
 
 namespace {
 /// Bytes that a task keeps of the chunks' weighted sums, against so many keys that it counts. A call's scratch stays below 8 MiB on
 /// each thread; the rest of it is one chunk's scores and weights.
-constexpr int many_keys = 131'072, most_bytes = 6 << 20;
+constexpr int many_keys = 131'072;
+} // namespace
+
 std::int64_t bytes_of_sums(const operator_description &op, int query_tile, int key_chunk) {
   return std::int64_t{(many_keys + key_chunk - 1) / key_chunk} * query_tile * op.n.value_dim * 4;
 }
-} // namespace
+
+std::string broken_rule_of_sums(const operator_description &op, const blocking &cut) {
+  const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk);
+  if (bytes <= most_bytes_of_sums) return "";
+  return "query_tile x value_dim x chunks would take " + std::to_string(bytes >> 10) + " KiB of scratch for " + std::to_string(many_keys) + " keys, and " +
+         std::to_string(most_bytes_of_sums >> 10) + " KiB is the most: a longer key_chunk takes less";
+}
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
   std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96, 128}},
@@ -74,7 +88,7 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
   else // NEON: 24 accumulators in the scores, 16 in the weighted sum : the widest that do not spill
     s = {16, 480, 2, 12, 8, 2, 4};
   const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
-  while (family == "chunk" && bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes) s.key_chunk *= 2;
+  while (family == "chunk" && bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes_of_sums) s.key_chunk *= 2;
   schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
   if (family != "row_tile") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
   for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
@@ -95,11 +109,7 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
         fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
         fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
-  if (p.family == "chunk")
-    if (const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk); bytes > most_bytes)
-      return "query_tile x value_dim x chunks would take " + std::to_string(bytes >> 10) + " KiB of scratch for " + std::to_string(many_keys) + " keys, and " +
-             std::to_string(most_bytes >> 10) + " KiB is the most: a longer key_chunk takes less";
-  return "";
+  return p.family == "chunk" ? broken_rule_of_sums(op, cut) : "";
 }
 
 namespace {
@@ -109,14 +119,14 @@ void schedule_row_vectors(Func f, const Var &q, int query_tile, int lanes) { f.b
 /// Weights as pairs of bf16, both halves of a vector of pairs stored as one; their totals by vdpbf16ps with ones.
 void schedule_weight_pairs(blocked_attention &a, const lane_plan &lanes) {
   Var qq("qq"), qi("qi");
-  const int strip = a.cut.strip, strips = a.cut.query_tile / strip;
-  a.weights.compute_at(a.sum, a.c).bound_extent(a.q, strip).bound_extent(a.s, strips).bound_extent(a.k, a.chunk_keys / 2).bound(a.e, 0, 2).bound_extent(a.t, 1);
+  const int strip = a.cut.strip;
+  a.weights.compute_at(a.sum, lanes.strips_at).bound_extent(a.q, strip).bound_extent(a.s, lanes.strips).bound_extent(a.k, a.chunk_keys / 2).bound(a.e, 0, 2).bound_extent(a.t, 1);
   a.weights.update().split(a.q, qq, qi, lanes.query).reorder(a.e, qi, a.weight_keys.x, qq, a.weight_keys.y, a.weight_keys.z, a.s).vectorize(qi).unroll(a.e)
       .unroll(a.weight_keys.x);
   a.weight_pair.compute_at(a.weights, a.weight_keys.x).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
   if (!a.normalises()) return;
   a.ones.compute_at(a.sum, a.c).bound(a.e, 0, 2).vectorize(a.e, 2);
-  a.pair_totals.compute_at(a.sum, a.c).bound_extent(a.q, strip).bound_extent(a.s, strips).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
+  a.pair_totals.compute_at(a.sum, lanes.strips_at).bound_extent(a.q, strip).bound_extent(a.s, lanes.strips).bound_extent(a.k, a.cut.dot_keys / 2).bound_extent(a.t, 1)
       .vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
   a.pair_totals.update().split(a.q, qq, qi, lanes.query).reorder(a.total_keys.x, qi, a.k, a.total_keys.y, a.total_keys.z, qq, a.s)
       .atomic().vectorize(a.total_keys.x).vectorize(qi).unroll(a.k);
@@ -127,6 +137,10 @@ void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operato
   Func &rows = a.rows;
   if (a.normalises()) rows.update(0).vectorize(a.q, lanes.query).unroll(a.q);
   for (blocked_attention::score_pass &pass : a.score_passes) {
+    if (a.cut.tiles) {
+      schedule_tiled_scores(a, pass, op);
+      continue;
+    }
     rows.update(pass.update).reorder(a.q, pass.keys.x, pass.keys.y, pass.keys.z, a.s).vectorize(a.q, lanes.query).unroll(a.q).unroll(pass.keys.x);
     pass.dot.compute_at(rows, pass.keys.y).bound_extent(a.q, a.cut.strip).bound_extent(a.s, 1).bound_extent(a.k, a.cut.dot_keys).vectorize(a.q, lanes.query).unroll(a.q).unroll(a.k);
     RVar feature = pass.features.x;
@@ -168,8 +182,14 @@ using place_of = std::function<Func &(Func &)>;
 /// All chunks' sums stay until the end of the tile.
 void schedule_merge(blocked_attention &a, const lane_plan &lanes, const place_of &per_tile) {
   const int query_tile = a.cut.query_tile;
-  per_tile(a.merged).bound_extent(a.t, 1).bound_extent(a.q, query_tile).vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
-  a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
+  per_tile(a.merged).bound_extent(a.t, 1).bound_extent(a.q, query_tile);
+  if (a.cut.tiles) {
+    a.merged.reorder_storage(a.q, a.d, a.t, a.h, a.b).reorder(a.q, a.d).vectorize(a.q, lanes.query).unroll(a.q);
+    a.merged.update().reorder(a.q, a.d, a.merged_chunks.x).vectorize(a.q, lanes.query).unroll(a.q);
+  } else {
+    a.merged.vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
+    a.merged.update().reorder(a.d, a.merged_chunks.x, a.q).vectorize(a.d, lanes.value_dim).unroll(a.d, lanes.unrolled_values);
+  }
   per_tile(a.sum);
   if (!a.normalises()) return;
   for (Func *f : {&a.total, &a.maximum, &a.chunk_weight}) per_tile(*f).bound_extent(a.t, 1);
@@ -189,7 +209,7 @@ void schedule_running(blocked_attention &a, const place_of &per_tile) {
 } // namespace
 
 void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
-  const lane_plan lanes = lanes_of(op, target, point);
+  const lane_plan lanes = lanes_of(op, target, point, a);
   const int query_tile = a.cut.query_tile;
   Var qo("qo"), qi("qi"), task("task");
   result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b);
@@ -214,7 +234,8 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<F
     a.staged_query.bound_extent(a.d, pairs).vectorize(a.d, pair_lanes).unroll(a.d, unrolled(pairs / pair_lanes));
     per_tile(a.query_tile).bound_extent(a.q, query_tile).bound(a.e, 0, 2).reorder_storage(a.e, a.q, a.d, a.t, a.h, a.b).reorder(a.e, a.q, a.d)
         .vectorize(a.q, lanes.query).unroll(a.e).unroll(a.q);
-    a.value_pairs.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).reorder(a.e, a.d, a.k)
+    if (a.cut.tiles) schedule_tiled_values(a, op);
+    else a.value_pairs.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).reorder(a.e, a.d, a.k)
         .vectorize(a.d, value_lanes).unroll(a.e).unroll(a.d, unrolled(op.n.value_dim / value_lanes));
   } else {
     a.staged_query.bound_extent(a.d, op.n.head_dim).vectorize(a.d, lanes.head_dim).unroll(a.d, unrolled(op.n.head_dim / lanes.head_dim));
@@ -229,13 +250,15 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<F
   }
 
   a.sum.bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
-  schedule_sum(a, lanes);
+  if (a.cut.tiles) schedule_tiled_sum(a, op, point);
+  else schedule_sum(a, lanes);
   for (Func *f : {&a.chunk_maximum, &a.chunk_total}) {
     if (!a.normalises()) break;
-    schedule_row_vectors(*f, a.q, query_tile, lanes.query);
-    f->compute_with(a.sum, a.c);
+    if (a.cut.tiles) f->bound_extent(a.q, query_tile).split(a.q, Var("qq"), Var("qi"), a.cut.strip).vectorize(Var("qi"), lanes.query).unroll(Var("qi"));
+    else schedule_row_vectors(*f, a.q, query_tile, lanes.query);
+    f->compute_with(a.sum, lanes.strips_at);
   }
-  a.rows.compute_at(a.sum, a.c).bound_extent(a.q, a.cut.strip).bound_extent(a.s, query_tile / a.cut.strip).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
+  a.rows.compute_at(a.sum, lanes.strips_at).bound_extent(a.q, a.cut.strip).bound_extent(a.s, lanes.strips).bound_extent(a.k, a.chunk_keys + (a.cut.bf16_pairs ? 1 : 2));
   schedule_scores(a, lanes, op, point);
   if (a.stages_keys()) a.key_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.head_dim);
   if (a.stages_rows()) a.value_rows.compute_at(a.sum, a.c).vectorize(a.d, lanes.value_dim);

@@ -11,10 +11,17 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
 schedule_point cpu_blocked_default(const operator_description &, const target_info &, const std::string &family);
 std::string cpu_blocked_broken_rule(const operator_description &, const target_info &, const schedule_point &);
 
-/// Whether both products run over pairs of bf16.
+/// Whether products may run over pairs of bf16: `anything` selects the products of masked values, which stand two in an instruction there.
+bool has_pairs(const operator_description &);
+/// Whether both products run over pairs of bf16, by vdpbf16ps.
 bool multiplies_pairs(const operator_description &, const target_info &);
 /// The structural part of a point.
 blocking blocking_of(const operator_description &, const target_info &, const schedule_point &);
+
+/// Bytes that a task keeps of the chunks' weighted sums against very many keys, the most that it may keep, and why a cut keeps more.
+std::int64_t bytes_of_sums(const operator_description &, int query_tile, int key_chunk);
+constexpr std::int64_t most_bytes_of_sums = 6 << 20;
+std::string broken_rule_of_sums(const operator_description &, const blocking &);
 
 /// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b); `of_rows`, with axes (q, h, b), are what
 /// they write of each row beside it.

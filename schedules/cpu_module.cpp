@@ -30,9 +30,10 @@ class wide_indices final : public Internal::IRMutator {
 } // namespace
 
 Module cpu_module(const std::vector<Func> &outputs, const std::vector<Argument> &arguments, const std::string &function_name, const Target &target,
-                  const std::vector<rows_ahead> &ahead) {
+                  const lowering &changes) {
   Pipeline p(outputs);
-  for (const rows_ahead &rows : ahead) p.add_custom_lowering_pass(new prefetch_ahead(rows));
+  for (const rows_ahead &rows : changes.fetched) p.add_custom_lowering_pass(new prefetch_ahead(rows));
+  if (!changes.tiled.products.empty()) p.add_custom_lowering_pass(new tile_products(changes.tiled));
   p.add_custom_lowering_pass(new wide_indices); // which the pipeline deletes
   return p.compile_to_module(arguments, function_name, target);
 }

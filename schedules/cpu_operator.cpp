@@ -8,6 +8,7 @@
 #include "schedules/cpu_decode.hpp"
 #include "schedules/cpu_module.hpp"
 #include "schedules/cpu_projection.hpp"
+#include "schedules/cpu_tiles.hpp"
 #include "schedules/cpu_vectors.hpp"
 #include <map>
 
@@ -18,10 +19,10 @@ namespace {
 
 constexpr int rows_of_task = 16; ///< where rows are only copied or converted
 
-void schedule(blocked_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
+void schedule_attention(blocked_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
   schedule_cpu_blocked(a, result, of_rows, op, target, point);
 }
-void schedule(decode_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
+void schedule_attention(decode_attention &a, const Func &result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
   schedule_cpu_decode(a, result, of_rows, op, target, point);
 }
 
@@ -29,6 +30,8 @@ std::vector<rows_ahead> fetched_ahead(const blocked_attention &, const call_argu
 std::vector<rows_ahead> fetched_ahead(const decode_attention &a, const call_arguments &args, const operator_description &op, const schedule_point &point) {
   return cpu_decode_fetches(a, args, op, point);
 }
+
+tiled_funcs tiled_funcs_of(const decode_attention &) { return {}; }
 
 /// Lays a whole CPU operator out: projections, attention (blocked or decode), log-sum-exp, weights and scores where they are returned.
 template <class Attention> class cpu_operator {
@@ -44,13 +47,14 @@ public:
       for (int i = 0; i < f.dimensions(); ++i) f.output_buffers().front().dim(i).set_min(0); // the others of a Tuple have the same
   }
 
-  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, halide_target(target, is_projected(op.n)), fetched_ahead(attention, args, op, point)); }
+  Module compile(const std::string &name) { return cpu_module(outputs, args.in_order(), name, halide_target(target, is_projected(op.n)), {fetched_ahead(attention, args, op, point), tiled}); }
 
 private:
   const operator_description &op;
   const target_info &target;
   const schedule_point &point;
   call_arguments args;
+  tiled_funcs tiled;                     ///< projections first
   std::map<std::string, Func> converted; ///< inputs of projections as f32, by name; filled while `source` is made
   attention_source source;
   Attention attention;
@@ -97,12 +101,17 @@ private:
     p.of_f32([&](const Expr &feature, const Expr &row, const Expr &batch) { return rows(feature, row, batch); });
   }
 
+  void schedule(projection &p, projection_place place) {
+    schedule_projection(p, place, target, point);
+    tiled += tiled_funcs_of(p);
+  }
+
   /// One projection, as the spec stores it (dim, position, head, batch).
   Func project(const std::string &name, const ImageParam &input, int features_in, int heads, int dim, const matrix_arguments &matrix) {
     projection p(name, features_in, heads * dim, panels_of(op, target), op.n.element, matrix);
     const bool has_positions = op.n.sinusoidal_theta > 0 && input.name() == args.hidden.name();
     project_from(p, input.name() + "_rows", has_positions ? with_positions(rows_of(input)) : rows_of(input));
-    schedule_projection(p, projection_place::inner, target, point);
+    schedule(p, projection_place::inner);
     Func view(name + "_view");
     Var d, n, h, b;
     view(d, n, h, b) = p.result(h * dim + d, n, b);
@@ -151,7 +160,8 @@ private:
     if (op.n.output_dim > 0) attended.compute_root();
     for (const Func &f : of_rows) bind_rows(f);
     if (!of_rows.empty()) bind_rows(attended);
-    schedule(a, attended, of_rows, op, target, point);
+    schedule_attention(a, attended, of_rows, op, target, point);
+    tiled += tiled_funcs_of(a);
     if (op.n.output_dim > 0) return;
     attended.output_buffer().dim(0).set_extent(op.n.value_dim);
     outputs.push_back(attended);
@@ -173,7 +183,7 @@ private:
     gathered.compute_root().bound(p.n, 0, op.n.heads * op.n.value_dim).split(p.n, head, feature_in_head, op.n.value_dim)
         .split(p.r, ro, ri, rows_of_task, TailStrategy::GuardWithIf).vectorize(feature_in_head, lanes_for(op.n.value_dim, f32_lanes(target))).parallel(ro);
     project_from(p, "attended_f32", [&](const Expr &feature, const Expr &r, const Expr &batch) { return gathered(feature, r, batch); });
-    schedule_projection(p, projection_place::output, target, point);
+    schedule(p, projection_place::output);
     p.result.output_buffer().dim(0).set_extent(op.n.output_dim);
     outputs.push_back(p.result);
   }
@@ -193,6 +203,7 @@ std::string cpu_family::why_not(const operator_description &op, const target_inf
   if (target.device != device_kind::cpu) return family + " is for CPUs";
   if (const std::string objection = rotary_why_not(op); !objection.empty()) return objection;
   if (decodes()) return cpu_decode_why_not(op, bucket);
+  if (family == "tiles") return cpu_tiles_why_not(op, target);
   if (family == "running" && op.n.weights == weighting::sigmoid) return "running merges chunks by their maxima, which sigmoid does not have";
   if (family == "row_tile" && !is_short(bucket))
     return std::string("row_tile keeps the scores of a tile against all keys at once, and is for calls with at most ").append(std::to_string(short_keys)).append(" keys");
@@ -200,19 +211,19 @@ std::string cpu_family::why_not(const operator_description &op, const target_inf
 }
 
 std::vector<schedule_parameter> cpu_family::parameters(const operator_description &op, const target_info &target) const {
-  std::vector<schedule_parameter> all = decodes() ? cpu_decode_parameters(op, target) : cpu_blocked_parameters(op, family);
-  if (is_projected(op.n)) for (schedule_parameter &p : cpu_projection_parameters(target)) all.push_back(std::move(p));
+  std::vector<schedule_parameter> all = decodes() ? cpu_decode_parameters(op, target) : family == "tiles" ? cpu_tiles_parameters() : cpu_blocked_parameters(op, family);
+  if (is_projected(op.n)) for (schedule_parameter &p : cpu_projection_parameters(panels_of(op, target))) all.push_back(std::move(p));
   return all;
 }
 
 std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
-  const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : cpu_blocked_broken_rule(op, target, point);
-  return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(target, point) : broken;
+  const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : family == "tiles" ? cpu_tiles_broken_rule(op, point) : cpu_blocked_broken_rule(op, target, point);
+  return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(panels_of(op, target), target, point) : broken;
 }
 
 schedule_point cpu_family::default_point(const operator_description &op, const target_info &target) const {
-  schedule_point p = decodes() ? cpu_decode_default(op, target) : cpu_blocked_default(op, target, family);
-  if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(target)) p.parameters.push_back(parameter);
+  schedule_point p = decodes() ? cpu_decode_default(op, target) : family == "tiles" ? cpu_tiles_default(op) : cpu_blocked_default(op, target, family);
+  if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(panels_of(op, target), target, decodes())) p.parameters.push_back(parameter);
   return p;
 }
 

@@ -1,6 +1,7 @@
 // The CPU families: a whole operator laid out on a CPU, with its projections, outputs and returns.
 //   chunk     key_chunk keys at a time, merged at the end of each query tile; memory does not grow with queries x keys
 //   running   the same, each chunk merged as it comes: no more than one chunk's sums are kept
+//   tiles     as chunk, both products by tiles of bf16 (AMX)
 //   row_tile  all keys in one chunk: the scores of a query tile stay in cache; for short sequences
 //   decode    few queries: keys and values are read in order, once for the heads that share them; keys are split over cores
 #pragma once

@@ -4,11 +4,13 @@
 namespace attune {
 using namespace Halide;
 
-std::vector<std::pair<std::string, int>> cpu_projection_default(const target_info &target) {
+std::vector<std::pair<std::string, int>> cpu_projection_default(const panel_layout &layout, const target_info &target, bool few) {
+  if (layout.tiles) return {{"panel_rows", few ? tile_rows : 64}};
   return {{"panel_rows", target.vector_registers >= 32 ? 8 : 6}, {"panel_unroll", 4}};
 }
 
-std::vector<schedule_parameter> cpu_projection_parameters(const target_info &) {
+std::vector<schedule_parameter> cpu_projection_parameters(const panel_layout &layout) {
+  if (layout.tiles) return {{"panel_rows", "rows of a projection in one task", {16, 32, 64, 128}}};
   return {{"panel_rows", "rows in one register tile of a projection", {2, 4, 6, 8}},
           {"panel_unroll", "features (or pairs of bf16 features) that a projection takes at a time", {1, 2, 4, 8}}};
 }
@@ -16,27 +18,49 @@ std::vector<schedule_parameter> cpu_projection_parameters(const target_info &) {
 namespace {
 /// Vectors of output features in a panel. Panels of four vectors of bf16 pairs make Halide gather the fourth.
 int panel_vectors(const target_info &target) { return target.vector_registers >= 32 ? 3 : 2; }
+
+constexpr int tiled_panel_lanes = 2 * tile_columns;
+
+/// Rows and up to eight panels are a task, which copies its rows once.
+void schedule_tiled_projection(projection &p, projection_place place, int vector, int rows) {
+  Var panel("panel"), lane("lane"), group("group"), of_group("of_group"), ro("ro"), ri("ri"), task("task");
+  const int panels = (p.features_out + tiled_panel_lanes - 1) / tiled_panel_lanes;
+  const bool inner = place == projection_place::inner, whole_panels = inner || p.features_out % tiled_panel_lanes == 0;
+  if (inner) p.result.compute_root();
+  p.result.split(p.n, panel, lane, tiled_panel_lanes, whole_panels ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
+      .split(p.r, ro, ri, rows, inner ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
+      .split(panel, group, of_group, divisor_of(panels, 8))
+      .reorder(lane, ri, of_group, group, ro, p.b)
+      .fuse(group, ro, task)
+      .fuse(task, p.b, task)
+      .parallel(task);
+  if (whole_panels) p.result.vectorize(lane, vector).unroll(lane);
+  p.copied.compute_at(p.result, task).bound_extent(p.n, p.features_in).bound_extent(p.r, rows).vectorize(p.n, 2 * tile_pairs);
+  p.accumulated.compute_at(p.result, of_group).bound_extent(p.n, tiled_panel_lanes).bound_extent(p.r, rows);
+  p.accumulated.update().reorder(p.features.x, p.n, p.r, p.features.y);
+}
 } // namespace
 
-std::string cpu_projection_broken_rule(const target_info &target, const schedule_point &p) {
+std::string cpu_projection_broken_rule(const panel_layout &layout, const target_info &target, const schedule_point &p) {
+  if (layout.tiles) return divides("a tile's rows", tile_rows, "panel_rows", p.at("panel_rows"));
   for (const char *name : {"panel_rows", "panel_unroll"})
     if (const std::string broken = positive(name, p.at(name)); !broken.empty()) return broken;
   return fits_registers("panel_rows x vectors of a panel", panel_vectors(target) * p.at("panel_rows"), target);
 }
 
-panel_layout panels_of(element_type element, int features_in, const target_info &target) {
-  return {panel_vectors(target) * f32_lanes(target), target.dot_bf16 && element == element_type::bf16 && features_in % 2 == 0};
+panel_layout panels_of(element_type element, const std::vector<int> &features_in, const target_info &target) {
+  const auto all_divided_by = [&](int n) { return std::all_of(features_in.begin(), features_in.end(), [n](int features) { return features % n == 0; }); };
+  if (target.tile_bf16 && element == element_type::bf16 && all_divided_by(2 * tile_pairs)) return {tiled_panel_lanes, true, true};
+  return {panel_vectors(target) * f32_lanes(target), target.dot_bf16 && element == element_type::bf16 && all_divided_by(2), false};
 }
 
 panel_layout panels_of(const operator_description &op, const target_info &target) {
   // One function packs all the matrices of a spec: all have pairs, or none has.
-  panel_layout layout = panels_of(op.n.element, op.n.model_dim, target);
-  for (const int features_in : {op.n.context_dim, op.n.output_dim > 0 ? op.n.heads * op.n.value_dim : 0})
-    layout.pairs = layout.pairs && features_in % 2 == 0;
-  return layout;
+  return panels_of(op.n.element, {op.n.model_dim, op.n.context_dim, op.n.output_dim > 0 ? op.n.heads * op.n.value_dim : 0}, target);
 }
 
 void schedule_projection(projection &p, projection_place place, const target_info &target, const schedule_point &point) {
+  if (p.layout.tiles) return schedule_tiled_projection(p, place, f32_lanes(target), point.at("panel_rows"));
   const int vector = f32_lanes(target), rows = point.at("panel_rows");
   Var panel("panel"), lane("lane"), ro("ro"), ri("ri"), task("task");
   const bool whole_panels = place == projection_place::inner || p.features_out % p.layout.lanes == 0;
@@ -58,6 +82,8 @@ void schedule_projection(projection &p, projection_place place, const target_inf
   else update.reorder(p.n, p.r, step);
   update.vectorize(p.n, vector).unroll(p.n).unroll(p.r).unroll(step, unroll);
 }
+
+tiled_funcs tiled_funcs_of(const projection &p) { return p.layout.tiles ? tiled_funcs{{p.accumulated.name()}, {}} : tiled_funcs{}; }
 
 void schedule_packing(packing &p) { p.packed.parallel(p.panel); }
 

@@ -15,13 +15,16 @@ inline int lanes_for(int extent, int widest) {
   return lanes;
 }
 
-/// How many steps of a loop over vectors to unroll: all if they are few, else so many that they divide them. Code for dims of heads
-/// that no vector divides would take minutes to compile.
-inline int unrolled(int steps) {
-  int n = std::min(steps, 16);
-  while (steps % n != 0) --n;
+/// The largest divisor of a number that is not above `most`.
+inline int divisor_of(int number, int most) {
+  int n = std::min(number, most);
+  while (number % n != 0) --n;
   return n;
 }
+
+/// How many steps of a loop over vectors to unroll: all if they are few, else so many that they divide them. Code for dims of heads
+/// that no vector divides would take minutes to compile.
+inline int unrolled(int steps) { return divisor_of(steps, 16); }
 
 /// Each rule: why it is broken, in one sentence; empty if it holds.
 inline std::string positive(const std::string &name, int value) {

@@ -22,9 +22,9 @@ struct gpu_running_family final : schedule_family {
 } // namespace
 
 const std::vector<const schedule_family *> &schedule_families() {
-  static const cpu_family decode("decode"), chunk("chunk"), row_tile("row_tile"), running("running");
+  static const cpu_family decode("decode"), tiles("tiles"), chunk("chunk"), row_tile("row_tile"), running("running");
   static const gpu_running_family gpu_running;
-  static const std::vector<const schedule_family *> all{&decode, &chunk, &row_tile, &running, &gpu_running};
+  static const std::vector<const schedule_family *> all{&decode, &tiles, &chunk, &row_tile, &running, &gpu_running};
   return all;
 }
 

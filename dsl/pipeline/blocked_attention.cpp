@@ -44,7 +44,12 @@ void blocked_attention::define_operands(const attention_source &source) {
     query_tile(e, q, d, t, h, b) = half_of(staged_query(d, q, t, h, b), e);
     key_rows(d, k, c, t, h, b) = source.key(d, repeated, h / group, b);
     if (!stages_keys()) full_key_rows(d, k, c, t, h, b) = source.key(d, promised, h / group, b);
-    value_pairs(e, d, k, c, t, h, b) = source.value(d, min(c * chunk_keys + 2 * k + e, last_key), h / group, b);
+    const auto value = [&](const Expr &half) { return source.value(d, min(c * chunk_keys + 2 * k + half, last_key), h / group, b); };
+    if (!cut.tiles) value_pairs(e, d, k, c, t, h, b) = value(e);
+    else {
+      staged_values(d, k, c, t, h, b) = concat_bits({value(0), value(1)});
+      value_columns(e, k, d, c, t, h, b) = half_of(staged_values(d, k, c, t, h, b), e);
+    }
     return;
   }
   staged_query(d, q, t, h, b) = load_f32(source.query(d, query, h, b), op.n.element) * query_factor(op, args);
@@ -65,10 +70,14 @@ key_limits blocked_attention::limits_of_rows(const Expr &first_row, int count) c
 
 void blocked_attention::add_score_pass(const std::string &name, bool is_masked, Expr begin, Expr end, int wanted_class) {
   const std::string prefix = name + "_scores";
-  score_pass pass{Func(name + "_dot"), RDom(0, op.n.head_dim, name + "_features"),
+  score_pass pass{Func(name + "_dot"), Func(), RDom(0, op.n.head_dim, name + "_features"),
                   RDom(0, cut.dot_keys, 0, cut.key_block / cut.dot_keys, 0, chunk_keys / cut.key_block, prefix), 0};
   pass.dot(q, s, k, c, t, h, b) = 0.0f;
-  const Func &keys = is_masked || stages_keys() ? key_rows : full_key_rows;
+  Func keys = is_masked || stages_keys() ? key_rows : full_key_rows;
+  if (cut.tiles && is_masked && !stages_keys()) {
+    keys = pass.copied_keys = Func(name + "_keys");
+    keys(d, k, c, t, h, b) = key_rows(d, k, c, t, h, b);
+  }
   const Expr f = pass.features;
   if (cut.bf16_pairs) pass.dot(q, s, k, c, t, h, b) += dot_factor(keys(f, k, c, t, h, b)) * dot_factor(query_tile(f % 2, s * cut.strip + q, f / 2, t, h, b));
   else pass.dot(q, s, k, c, t, h, b) += keys(f, k, c, t, h, b) * query_tile(s * cut.strip + q, f, t, h, b);

@@ -30,6 +30,7 @@ struct blocking {
   int value_unroll;   ///< keys that `sum` takes at a time; divides dot_keys
   int running_lanes;  ///< 0: chunks are merged at the end. Else as they come, with so many features of a value (a divisor of value_dim) side by side
   bool bf16_pairs;    ///< both products over pairs of bf16, for machines that multiply those: dot_keys and value_unroll are even
+  bool tiles;         ///< of `bf16_pairs`: by tiles of 16 x 16 x 16 pairs. Copies of keys and values lie as tiles take them, and sums have the queries innermost
 };
 
 /// Where query, key and value come from: arguments, or projections. As the spec stores them, indices (dim, position, head, batch).
@@ -43,7 +44,7 @@ struct blocked_attention {
 
   blocking cut;
   Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, s{"s"}, block{"block"};
-  Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"};
+  Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"}, staged_values{"staged_values"}, value_columns{"value_columns"};
   Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
   tile_classifier classify;
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
@@ -53,7 +54,7 @@ struct blocked_attention {
   Halide::RDom total_keys;
   /// One way to fill score blocks: their dot product and the loop over (key in register tile, register tile, block).
   struct score_pass {
-    Halide::Func dot;
+    Halide::Func dot, copied_keys; ///< copied where tiles multiply keys that may repeat the last one
     Halide::RDom features, keys;
     int update; ///< of `rows`
   };

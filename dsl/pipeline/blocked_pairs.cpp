@@ -30,7 +30,8 @@ void blocked_attention::define_weight_pairs() {
 
 void blocked_attention::add_pair_sum_pass(const RDom &keys, const Expr &pair) {
   const Expr row = g * cut.row_group + q, weight = weights(keys.x, row % cut.strip, row / cut.strip, pair, c, t, h, b);
-  group_sum(d, q, g, c, t, h, b) += dot_factor(weight) * dot_factor(value_pairs(keys.x, d, pair, c, t, h, b));
+  const Expr value = cut.tiles ? value_columns(keys.x, pair, d, c, t, h, b) : value_pairs(keys.x, d, pair, c, t, h, b);
+  group_sum(d, q, g, c, t, h, b) += dot_factor(weight) * dot_factor(value);
   sum_keys.push_back(keys);
 }
 

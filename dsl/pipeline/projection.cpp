@@ -5,7 +5,7 @@ namespace attune {
 using namespace Halide;
 
 projection::projection(const std::string &name, int in, int out, const panel_layout &panels, element_type e, const matrix_arguments &m)
-    : features_in(in), features_out(out), layout(panels), accumulated(name + "_accumulated"), result(name), element(e), matrix(m) {
+    : features_in(in), features_out(out), layout(panels), copied(name + "_rows"), accumulated(name + "_accumulated"), result(name), element(e), matrix(m) {
   const int count = (features_out + layout.lanes - 1) / layout.lanes;
   matrix.panels.dim(0).set_bounds(0, layout.lanes * features_in);
   matrix.panels.dim(1).set_bounds(0, count).set_stride(layout.lanes * features_in);
@@ -16,7 +16,9 @@ projection::projection(const std::string &name, int in, int out, const panel_lay
 void projection::of(const input_rows &stored) {
   if (!layout.pairs) return of_f32([&](const Expr &feature, const Expr &row, const Expr &batch) { return load_f32(stored(feature, row, batch), element); });
   const Expr weight = matrix.panels(features.y * (2 * layout.lanes) + 2 * (n % layout.lanes) + features.x, n / layout.lanes);
-  accumulate(dot_factor(stored(2 * features.y + features.x, r, b)) * dot_factor(weight));
+  const Expr feature = 2 * features.y + features.x;
+  if (layout.tiles) copied(n, r, b) = stored(n, r, b);
+  accumulate(dot_factor(layout.tiles ? copied(feature, r, b) : stored(feature, r, b)) * dot_factor(weight));
 }
 
 void projection::of_f32(const input_rows &input) {
@@ -25,9 +27,10 @@ void projection::of_f32(const input_rows &input) {
 }
 
 void projection::accumulate(const Expr &product) {
-  accumulated(n, r, b) = matrix.bias(n);
+  const Expr bias = matrix.bias(n);
+  accumulated(n, r, b) = layout.tiles ? Expr(0.0f) : bias; // where tiles begin
   accumulated(n, r, b) += product;
-  result(n, r, b) = store_as(accumulated(n, r, b), element);
+  result(n, r, b) = store_as(layout.tiles ? accumulated(n, r, b) + bias : accumulated(n, r, b), element);
 }
 
 packing::packing(element_type e, const panel_layout &layout) : weight(Float(32), 2, "weight") {

@@ -5,10 +5,10 @@
 namespace attune {
 
 /// How the weights of one matrix lie in a panel: rows of `lanes` output features, one row for each feature in, or for each two of
-/// them (`pairs`: 16-bit elements, both of an output feature side by side).
+/// them (`pairs`: 16-bit elements, both of an output feature side by side). `tiles`: pairs that tiles multiply (schedules/tile_products.hpp).
 struct panel_layout {
   int lanes;
-  bool pairs;
+  bool pairs, tiles;
   int together() const { return pairs ? 2 : 1; }
 };
 
@@ -20,6 +20,7 @@ struct projection {
   int features_in, features_out;
   panel_layout layout;
   Halide::Var n{"n"}, r{"r"}, b{"b"};
+  Halide::Func copied; ///< for tiles: the rows of a task, as they are stored (feature, row, batch)
   Halide::Func accumulated, result;
   Halide::RDom features;
 

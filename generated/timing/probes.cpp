@@ -1,5 +1,7 @@
 #include "generated/timing/probes.hpp"
 #include "generated/timing/memory_block.hpp"
+#include "runtime/machine.hpp"
+#include "runtime/tile_configuration.hpp"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -71,6 +73,25 @@ __attribute__((target("avx512f,avx512bf16"))) double dot_bf16() {
   return 4.0 * 16 * rounds * chains / seconds_since(start) / 1e9;
 }
 
+/// Six sums of the eight tile registers; products of zeros.
+__attribute__((target("amx-tile,amx-bf16"))) double tile_bf16() {
+  constexpr int chains = 6;
+  static constexpr tiles::configuration all;
+  _tile_loadconfig(&all); // clears the registers too
+  const auto start = clock::now();
+  for (long round = 0; round < rounds / 8; ++round) {
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  const double seconds = seconds_since(start);
+  _tile_release();
+  return 4.0 * 16 * 16 * 16 * (rounds / 8) * chains / seconds / 1e9;
+}
+
 constexpr std::size_t stream_bytes = std::size_t{64} << 20; // two of them: four times a last-level cache of 32 MiB, which Zen's core complexes have
 
 /// Reads both streams once, a line of each in turn; `ahead` bytes of software prefetch, or none.
@@ -99,6 +120,7 @@ public:
       case probe_kind::fma_256: return fma_256();
       case probe_kind::fma_512: return fma_512();
       case probe_kind::dot_bf16: return dot_bf16();
+      case probe_kind::tile_bf16: return tile_bf16();
       case probe_kind::memory_read: return memory_read();
     }
     return 0;
@@ -123,6 +145,7 @@ probe_kind compute_probe(target_id target, element_type element) {
     case target_id::avx2: return probe_kind::fma_256;
     case target_id::avx512: return probe_kind::fma_512;
     case target_id::avx512_bf16: return element == element_type::bf16 ? probe_kind::dot_bf16 : probe_kind::fma_512;
+    case target_id::avx512_amx: return element == element_type::bf16 ? probe_kind::tile_bf16 : probe_kind::fma_512;
     default: throw std::invalid_argument(std::string("probes: none for target ") + info_of(target).name);
   }
 }
@@ -132,6 +155,7 @@ bool has_probe(probe_kind kind) {
     case probe_kind::fma_256: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case probe_kind::fma_512: return __builtin_cpu_supports("avx512f");
     case probe_kind::dot_bf16: return __builtin_cpu_supports("avx512bf16");
+    case probe_kind::tile_bf16: return missing_for(target_id::avx512_amx).empty(); // asks the system for tiles
     case probe_kind::memory_read: return __builtin_cpu_supports("avx2");
   }
   return false;

@@ -13,10 +13,11 @@ enum class probe_kind {
   fma_256,     ///< f32 fused multiply-adds on registers of 256 bits, GFLOP/s
   fma_512,     ///< the same on registers of 512 bits
   dot_bf16,    ///< vdpbf16ps on registers of 512 bits: 4 operations a lane, GFLOP/s
+  tile_bf16,   ///< tdpbf16ps on tile registers: 16 x 16 x 16 pairs an instruction, GFLOP/s
   memory_read, ///< two streams of 64 MiB, larger than a last-level cache of 32 MiB, GB/s (10^9 bytes)
 };
 constexpr const char *name_of(probe_kind k) {
-  constexpr const char *names[] = {"fma_256", "fma_512", "dot_bf16", "memory_read"};
+  constexpr const char *names[] = {"fma_256", "fma_512", "dot_bf16", "tile_bf16", "memory_read"};
   return names[static_cast<int>(k)];
 }
 constexpr const char *unit_of(probe_kind k) { return k == probe_kind::memory_read ? "GB/s" : "GFLOP/s"; }

@@ -109,12 +109,31 @@ TEST_CASE("what multiplies pairs of bf16 takes keys by twos") {
   CHECK(broken_rule(op, pairs, any_length, p) == "");
 }
 
+TEST_CASE("tiles take bf16 in whole tiles, on targets that have them") {
+  const schedule_family &tiles = find_family("tiles");
+  const target_info &amx = *find_target("avx512_amx");
+  operator_description op = small_operator(4, 64);
+  CHECK_THAT(tiles.why_not(op, amx, any_length), Contains("operands and caches of bf16"));
+  op.n.element = element_type::bf16;
+  CHECK(tiles.why_not(op, amx, any_length) == "");
+  CHECK_THAT(tiles.why_not(op, *find_target("avx512_bf16"), any_length), Contains("targets that multiply tiles"));
+  CHECK(choose_schedule(op, amx, any_length).family == "tiles");
+  const schedule_point p = tiles.default_point(op, amx);
+  CHECK_THAT(broken_rule(op, amx, any_length, with(p, "dot_keys", 8)), Contains("a tile's rows (16) must divide dot_keys (8)"));
+  CHECK_THAT(broken_rule(op, amx, any_length, with(with(p, "dot_keys", 16), "key_block", 16)), Contains("a step of the weighted sum (32) must divide key_block (16)"));
+  op.n.head_dim = 48;
+  CHECK_THAT(tiles.why_not(op, amx, any_length), Contains("here they are 48 and 64"));
+  CHECK(choose_schedule(op, amx, any_length).family == "chunk");
+}
+
 TEST_CASE("a family that does not exist is refused with the names that do") {
-  CHECK_THROWS_WITH(find_family("flash"), Contains("chunk, row_tile, running, gpu_running"));
+  CHECK_THROWS_WITH(find_family("flash"), Contains("tiles, chunk, row_tile, running, gpu_running"));
 }
 
 TEST_CASE("parameters are data: every value of every default is among those worth trying, or is fixed by the spec") {
-  const operator_description op = small_operator(4, 64);
+  const element_type element = GENERATE(element_type::f32, element_type::bf16);
+  operator_description op = small_operator(4, 64);
+  op.n.element = element;
   for (const schedule_family *family : schedule_families())
     for (const target_info &target : all_targets) {
       const length_buckets buckets = buckets_of(op.n);

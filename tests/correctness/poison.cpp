@@ -27,7 +27,10 @@ template <class Spec> std::vector<pinned_kernel> every_family() {
   const parameters strips{{"query_tile", 2 * lanes_under_test()}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 32}, {"row_group", 4}, {"value_vectors", 1}, {"value_unroll", 2}};
   parameters chunks = strips;
   chunks.emplace_back("key_chunk", 128);
-  return compile_kernels(op, {point_of("row_tile", op, strips), point_of("chunk", op, chunks), point_of("running", op, chunks), point_of("decode", op, {{"key_chunk", 128}})});
+  std::vector<schedule_point> points{point_of("row_tile", op, strips), point_of("chunk", op, chunks), point_of("running", op, chunks), point_of("decode", op, {{"key_chunk", 128}})};
+  if (find_family("tiles").why_not(op, info_of(target_under_test()), length_bucket::prefill_long).empty())
+    points.push_back(point_of("tiles", op, {{"query_tile", 32}, {"query_vectors", 1}, {"dot_keys", 16}, {"key_block", 32}, {"key_chunk", 128}}));
+  return compile_kernels(op, points);
 }
 
 bool is_nan(const check_tensor &t, const std::vector<std::int64_t> &at) {

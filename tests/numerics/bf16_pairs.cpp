@@ -16,6 +16,8 @@ struct trimmed {
 /// The default of both families, and a point with several strips and chunks to a tile.
 template <class Spec> std::vector<pinned_kernel> kernels() {
   const operator_description op = describe<Spec>();
+  if (info_of(target_under_test()).tile_bf16)
+    return compile_kernels(op, {point_of("tiles", op), point_of("tiles", op, {{"query_tile", 32}, {"key_chunk", 256}, {"query_vectors", 1}, {"dot_keys", 16}})});
   return compile_kernels(op, {point_of("chunk", op), point_of("row_tile", op),
                               point_of("chunk", op, {{"query_tile", 32}, {"key_chunk", 256}, {"query_vectors", 1}, {"dot_keys", 8}, {"key_block", 16}, {"row_group", 4}})});
 }

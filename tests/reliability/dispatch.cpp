@@ -46,6 +46,8 @@ TEST_CASE("CPU features agree with the kernel's list") {
   CHECK(missing_for(target_id::avx512).empty() == avx512);
   CHECK(missing_for(target_id::avx512_bf16).empty() ==
         (avx512 && all({"avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "gfni", "sse4a"})));
+  CHECK(missing_for(target_id::avx512_amx).empty() ==
+        (avx512 && all({"avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "avx512_fp16", "gfni", "amx_tile", "amx_bf16"})));
 }
 #endif
 

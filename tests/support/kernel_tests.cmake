@@ -1,7 +1,17 @@
 # Tests of emitted libraries: what a library holds, as C++, and one ctest test for each spec and target.
 set(ATTUNE_TEST_SUPPORT ${CMAKE_CURRENT_LIST_DIR})
 set(ATTUNE_NOT_RUN 77) # exit status of a test whose target cannot run here
-set(ATTUNE_TEST_TARGETS avx2 avx512 avx512_bf16 CACHE STRING "x86 targets that the tests' own specs are emitted for and every test runs on")
+
+# Of the two targets that multiply bf16 no machine runs both: the tests' own specs are emitted for the one that runs here. The stock
+# library has both, on every machine.
+set(widest_target avx512_bf16)
+if(EXISTS /proc/cpuinfo)
+  file(STRINGS /proc/cpuinfo amx LIMIT_COUNT 1 REGEX " amx_bf16")
+  if(amx)
+    set(widest_target avx512_amx)
+  endif()
+endif()
+set(ATTUNE_TEST_TARGETS avx2 avx512 ${widest_target} CACHE STRING "x86 targets that the tests' own specs are emitted for and every test runs on")
 
 # The spec structs that headers define in one namespace: a struct with a body. Input tags are empty.
 function(attune_specs_in result namespace)
