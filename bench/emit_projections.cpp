@@ -17,8 +17,9 @@ constexpr int features = 768;
 void emit_projections(const fs::path &folder) {
   fs::create_directories(folder);
   std::string objects, visible = install_hooks_name(library) + "\n";
-  for (const auto &[element, target] : {std::pair{element_type::f32, target_id::avx512}, {element_type::bf16, target_id::avx512_bf16}}) {
-    const std::string name = fmt::format("{}_{}", library, name_of(element));
+  for (const auto &[name_of_work, element, target] : {std::tuple{"f32", element_type::f32, target_id::avx512}, {"bf16", element_type::bf16, target_id::avx512_bf16},
+                                                      {"bf16_amx", element_type::bf16, target_id::avx512_amx}}) {
+    const std::string name = fmt::format("{}_{}", library, name_of_work);
     unfinished_file object(folder / (name + ".o"));
     build_projection_module(element, features, features, info_of(target), name).compile({{Halide::OutputFileType::object, object.path().string()}});
     object.keep();

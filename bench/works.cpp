@@ -23,6 +23,7 @@
 // bench/emit_projections.cpp
 extern "C" int attune_bench_projections_f32_argv(void **);
 extern "C" int attune_bench_projections_bf16_argv(void **);
+extern "C" int attune_bench_projections_bf16_amx_argv(void **);
 
 namespace attune::bench {
 namespace {
@@ -145,7 +146,7 @@ std::string work::why_not() const {
 
 std::vector<work> all_works() {
   work_list list;
-  constexpr target_id avx2 = target_id::avx2, avx512 = target_id::avx512, avx512_bf16 = target_id::avx512_bf16;
+  constexpr target_id avx2 = target_id::avx2, avx512 = target_id::avx512, avx512_bf16 = target_id::avx512_bf16, avx512_amx = target_id::avx512_amx;
   list.add_self<prefill_12x64>("prefill", avx512, "12x64", {512, 1024, 4096}, true);
   list.add_self<prefill_12x128>("prefill", avx512, "12x128", {1024, 4096}, true);
   list.add_self<causal_12x64>("causal", avx512, "12x64", {512, 1024, 4096}, true);
@@ -157,10 +158,16 @@ std::vector<work> all_works() {
   list.add_decode<decode_32_8x128_bf16>(avx512_bf16, "32:8x128", 16384);
   list.add_decode<decode_12x64>(avx512, "12:12x64", 16384);
   list.add_decode<decode_12x64_bf16>(avx512_bf16, "12:12x64", 16384);
+  list.add_self<prefill_12x64_bf16>("prefill", avx512_amx, "12x64", {512, 1024, 4096}, true);
+  list.add_self<causal_12x64_bf16>("causal", avx512_amx, "12x64", {512, 1024, 4096}, true);
+  list.add_layers<layer_768_bf16>(avx512_amx, {128, 256, 512, 1024});
+  list.add_decode<decode_32_8x128_bf16>(avx512_amx, "32:8x128", 16384);
+  list.add_decode<decode_12x64_bf16>(avx512_amx, "12:12x64", 16384);
   list.repeat_on_two_threads(0, list.all.size());
   list.add_self<prefill_12x64>("prefill", avx2, "12x64", {512, 1024, 4096}, false);
   list.all.push_back(projection_row<layer_768>(avx512, attune_bench_projections_f32_argv, 1024));
   list.all.push_back(projection_row<layer_768_bf16>(avx512_bf16, attune_bench_projections_bf16_argv, 1024));
+  list.all.push_back(projection_row<layer_768_bf16>(avx512_amx, attune_bench_projections_bf16_amx_argv, 1024));
 
   list.all.push_back(row<minilm_layer>("minilm", avx512, "8x32", 32, 32));
   list.all.back().batch = 8, list.all.back().compared = true;

@@ -21,13 +21,17 @@ std::set<std::string> expected_names() {
   add("prefill/f32/avx512/12x128/", {"1024", "4096"});
   add("causal/f32/avx512/12x64/", {"512", "1024", "4096"});
   add("prefill/bf16/avx512_bf16/12x64/", {"512", "1024", "4096"});
+  add("prefill/bf16/avx512_amx/12x64/", {"512", "1024", "4096"});
+  add("causal/bf16/avx512_amx/12x64/", {"512", "1024", "4096"});
+  add("layer/bf16/avx512_amx/", {"128x768", "256x768", "512x768", "1024x768"});
+  add("decode/bf16/avx512_amx/", {"32:8x128/16384", "12:12x64/16384"});
   add("causal/bf16/avx512_bf16/12x64/", {"512", "1024", "4096"});
   add("layer/f32/avx512/", {"128x768", "256x768", "512x768", "1024x768"});
   add("layer/bf16/avx512_bf16/", {"128x768", "256x768", "512x768", "1024x768"});
   add("decode/f32/avx512/", {"32:8x128/16384", "12:12x64/16384"});
   add("decode/bf16/avx512_bf16/", {"32:8x128/16384", "12:12x64/16384"});
   for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "gemm/f32/avx512/1024x768x768",
-                                 "gemm/bf16/avx512_bf16/1024x768x768", "minilm/f32/avx512/8x32",
+                                 "gemm/bf16/avx512_bf16/1024x768x768", "gemm/bf16/avx512_amx/1024x768x768", "minilm/f32/avx512/8x32",
                                  "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "run_time/f32/avx512/12x64/1024", "run_time/f32/avx512/12x64/4096", "scratch/f32/avx512/12x64/131072",
                                  "scratch/bf16/avx512_bf16/12x64/131072"})
     names.insert(one_thread);
