@@ -20,8 +20,10 @@ inline constexpr bool lse_exists<Weights, true> = true;
 template <class Next, class Source>
   requires(Next::where != slot::output || std::is_same_v<Source, project_stage>)
 inline constexpr bool starts_with_project<Next, Source> = true;
-template <int HeadDim, int Dims, bool K> inline constexpr bool head_has_pairs<HeadDim, rotation<Dims, K>> = Dims == 0 ? HeadDim % 2 == 0 : Dims <= HeadDim;
+template <int HeadDim, bool C, int Dims, bool K>
+inline constexpr bool head_has_pairs<key_facts<HeadDim, C>, rotation<Dims, K>> = Dims == 0 ? HeadDim % 2 == 0 : Dims <= HeadDim;
 template <int Dims> inline constexpr bool keys_come_rotated<project_stage, rotation<Dims, true>> = false;
+template <int HeadDim, int Dims> inline constexpr bool cached_keys_come_rotated<key_facts<HeadDim, true>, rotation<Dims, false>> = false;
 template <class Next, class Last>
   requires((Next::where == slot::output) == (Last::where == slot::sum))
 inline constexpr bool has_sum_before<Next, Last> = true;
@@ -64,11 +66,11 @@ template <class Tag, class Inputs, class... F> struct functions_check<Tag, Input
 // ---- the good overloads
 
 template <class Chain, class Stage> inline constexpr bool joins = false;
-template <class Source, class Last, bool Same, class Inputs, int HeadDim, class Next, bool Unaligned, bool Lse, class F, class Rotation>
-inline constexpr bool joins<chain_facts<Source, Last, Same, Inputs, HeadDim>, stage_facts<Next, Unaligned, Lse, F, Rotation>> =
+template <class Source, class Last, bool Same, class Inputs, class Keys, class Next, bool Unaligned, bool Lse, class F, class Rotation>
+inline constexpr bool joins<chain_facts<Source, Last, Same, Inputs, Keys>, stage_facts<Next, Unaligned, Lse, F, Rotation>> =
     rules::only_one_of<Next, Last> && rules::comes_after<Next, Last> && rules::has_weights_before<Next, Last> &&
     rules::has_sum_before<Next, Last> && rules::starts_with_project<Next, Source> && rules::lse_exists<Last, Lse> &&
-    rules::head_has_pairs<HeadDim, Rotation> && rules::keys_come_rotated<Source, Rotation> &&
+    rules::head_has_pairs<Keys, Rotation> && rules::keys_come_rotated<Source, Rotation> && rules::cached_keys_come_rotated<Keys, Rotation> &&
     rules::causal_alignment_known<Same, Unaligned> && functions_check<Next, Inputs, F>::ok;
 
 template <class... S, class Tag, class... P>
@@ -77,9 +79,9 @@ constexpr auto operator|(chain<S...> before, stage<Tag, P...> next) {
   if constexpr (Tag::where == slot::sum) return collapse(before, next);
   else return chain<S..., stage<Tag, P...>>{};
 }
-template <class Source, bool Same, int HeadDim, class... T, class... P>
-  requires joins<typename flat_spec<Source, Same, HeadDim, T...>::facts, typename stage<project_out_stage, P...>::facts>
-constexpr auto operator|(flat_spec<Source, Same, HeadDim, T...> spec, stage<project_out_stage, P...> next) {
+template <class Source, bool Same, class Keys, class... T, class... P>
+  requires joins<typename flat_spec<Source, Same, Keys, T...>::facts, typename stage<project_out_stage, P...>::facts>
+constexpr auto operator|(flat_spec<Source, Same, Keys, T...> spec, stage<project_out_stage, P...> next) {
   spec.output_dim = value_of<key::model_dim>(next, spec.model_dim);
   spec.output_bias = has<key::bias>(next);
   return spec;
@@ -87,8 +89,8 @@ constexpr auto operator|(flat_spec<Source, Same, HeadDim, T...> spec, stage<proj
 
 // ---- the overloads for mistakes
 
-template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim, class Next, bool UnalignedCausal, bool AsksForLse, class Functions, class Rotation>
-constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs, HeadDim> &,
+template <class Source, class Last, bool SameExtents, class Inputs, class Keys, class Next, bool UnalignedCausal, bool AsksForLse, class Functions, class Rotation>
+constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs, Keys> &,
                             const stage_facts<Next, UnalignedCausal, AsksForLse, Functions, Rotation> &) {
   static_assert(rules::only_one_of<Next, Last>, "two stages of one kind: keep one of them");
   static_assert(rules::comes_after<Next, Last>,
@@ -98,9 +100,11 @@ constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs,
     static_assert(rules::lse_exists<Last, AsksForLse>, "sigmoid weights are not normalised, so there is no log-sum-exp: leave returns<lse> out");
     static_assert(rules::starts_with_project<Next, Source>, "project_out(...) needs a spec that starts with project(...)");
     static_assert(rules::has_sum_before<Next, Last>, "project_out(...) comes directly after weighted_sum(...)");
-    static_assert(rules::head_has_pairs<HeadDim, Rotation>,
+    static_assert(rules::head_has_pairs<Keys, Rotation>,
                   "features turn in pairs within a head: head_dim must be even, or dims<N> say how many of its features turn, at most head_dim");
     static_assert(rules::keys_come_rotated<Source, Rotation>, "keys_rotated needs keys that the call brings: operands(...), not project(...)");
+    static_assert(rules::cached_keys_come_rotated<Keys, Rotation>,
+                  "keys of a cache, in pages or in an element of their own, are not rotated by the call: store them rotated and say so, rope(keys_rotated, ...)");
     static_assert(rules::causal_alignment_known<SameExtents, UnalignedCausal>,
                   "query and key extents can differ here, so causal must say how they align: causal<align::bottom_right> or "
                   "causal<align::top_left>; or say that they are equal: operands(self_attention, ...)");
@@ -125,21 +129,21 @@ constexpr invalid operator|(const stage_facts<First, A, L, F, R> &, const stage_
   static_assert(rules::starts_a_spec<First>, "a spec starts with operands(...) or project(...)");
   return {};
 }
-template <class S1, class L1, bool X1, class I1, int D1, class S2, class L2, bool X2, class I2, int D2>
-constexpr invalid operator|(const chain_facts<S1, L1, X1, I1, D1> &, const chain_facts<S2, L2, X2, I2, D2> &) {
+template <class S1, class L1, bool X1, class I1, class K1, class S2, class L2, bool X2, class I2, class K2>
+constexpr invalid operator|(const chain_facts<S1, L1, X1, I1, K1> &, const chain_facts<S2, L2, X2, I2, K2> &) {
   static_assert(rules::comes_after<S2, L1> && rules::only_one_of<S2, L1>,
                 "operands(...) or project(...) stands once, at the start of a spec");
   return {};
 }
-template <class First, bool A, bool L, class F, class R, class S2, class L2, bool X2, class I2, int D2>
-constexpr invalid operator|(const stage_facts<First, A, L, F, R> &, const chain_facts<S2, L2, X2, I2, D2> &) {
+template <class First, bool A, bool L, class F, class R, class S2, class L2, bool X2, class I2, class K2>
+constexpr invalid operator|(const stage_facts<First, A, L, F, R> &, const chain_facts<S2, L2, X2, I2, K2> &) {
   static_assert(rules::starts_a_spec<First>, "a spec starts with operands(...) or project(...)");
   return {};
 }
 /// Something that is no stage, such as the name of a stage without its brackets.
 template <class T> concept foreign = !std::is_base_of_v<chain_part, T>;
-template <class Source, class Last, bool X, class I, int D, foreign T>
-constexpr invalid operator|(const chain_facts<Source, Last, X, I, D> &, const T &) {
+template <class Source, class Last, bool X, class I, class K, foreign T>
+constexpr invalid operator|(const chain_facts<Source, Last, X, I, K> &, const T &) {
   static_assert(rules::is_a_stage<T>, "a spec joins stages, each called with its properties, as in softmax()");
   return {};
 }

@@ -131,7 +131,7 @@ inline constexpr int most_inputs = 6;
 namespace rules {
 template <class T> inline constexpr bool made_of_properties = std::is_same_v<T, none>;
 template <class Key> inline constexpr bool given_once = std::is_same_v<Key, none>;
-template <class Stage, class Key> inline constexpr bool stage_takes = std::is_same_v<Key, none>;
+template <class Stage, class Key, class Home> inline constexpr bool stage_takes = std::is_same_v<Key, none>;
 template <class Stage, class Key> inline constexpr bool stage_has = std::is_same_v<Key, none>;
 template <class P> inline constexpr bool at_least_one = std::is_same_v<P, none>;
 template <class P, int Most> inline constexpr bool head_is_not_larger = std::is_same_v<P, none>;
@@ -172,8 +172,9 @@ template <class Next, class Last> inline constexpr bool has_weights_before = fal
 template <class Next, class Last> inline constexpr bool has_sum_before = false;
 template <class Weights, bool AsksForLse> inline constexpr bool lse_exists = !AsksForLse;
 template <class Next, class Source> inline constexpr bool starts_with_project = false;
-template <int HeadDim, class Rotation> inline constexpr bool head_has_pairs = true;
+template <class Keys, class Rotation> inline constexpr bool head_has_pairs = true;
 template <class Source, class Rotation> inline constexpr bool keys_come_rotated = true;
+template <class Keys, class Rotation> inline constexpr bool cached_keys_come_rotated = true;
 template <bool SameExtents, bool Unaligned> inline constexpr bool causal_alignment_known = SameExtents || !Unaligned;
 } // namespace rules
 

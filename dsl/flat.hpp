@@ -6,9 +6,9 @@
 
 namespace attune::language {
 
-template <class Source, bool SameExtents, int HeadDim, class SourceInputs, class Inputs, class Scores, class Masks>
-struct flat_spec : numbers, chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, HeadDim> {
-  using facts = chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, HeadDim>;
+template <class Source, bool SameExtents, class Keys, class SourceInputs, class Inputs, class Scores, class Masks>
+struct flat_spec : numbers, chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, Keys> {
+  using facts = chain_facts<Source, weighted_sum_stage, SameExtents, SourceInputs, Keys>;
   using inputs = Inputs;           ///< types<property<key, element, axes...>...>, in the order of the call
   using score_functions = Scores;  ///< types<function<F>...>
   using mask_functions = Masks;
@@ -137,7 +137,7 @@ template <class... S, class Sum> constexpr auto collapse(chain<S...>, Sum sum) {
   using of_scores = decltype(all_brought_by<heads, source_t::same_extents>(typename score_t::listed{}));
   using of_masks = decltype(all_brought_by<heads, source_t::same_extents>(typename mask_t::listed{}));
   using inputs = decltype(typename source_t::inputs{} + typename of_scores::inputs{} + typename of_masks::inputs{} + typename weights_t::inputs{});
-  return flat_spec<typename source_t::tag, source_t::same_extents, source_t::head_dim, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
+  return flat_spec<typename source_t::tag, source_t::same_extents, typename source_t::keys, typename source_t::inputs, inputs, typename of_scores::functions, typename of_masks::functions>(n);
 }
 
 } // namespace attune::language

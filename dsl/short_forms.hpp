@@ -34,9 +34,14 @@ template <class Source, class... P> struct short_form_check {
   using homeless = typename first<is_homeless, P...>::type;
 };
 
-/// A rope stage only where one of its properties is given.
-template <class Chain> constexpr auto with_rope(Chain source, types<>) { return source; }
-template <class Chain, class... P> constexpr auto with_rope(Chain source, types<P...> given) { return source | stage_maker<rope_stage>{}(given); }
+/// A rope stage only where one of its properties is given. Not a function around the joint, which would lengthen each diagnostic.
+struct no_rope : chain_part {
+  constexpr no_rope operator()(types<>) const { return {}; }
+};
+template <class Given> using rope_maker = std::conditional_t<std::is_same_v<Given, types<>>, no_rope, stage_maker<rope_stage>>;
+template <class Chain>
+  requires(!std::is_same_v<Chain, invalid>)
+constexpr Chain operator|(Chain source, no_rope) { return source; }
 
 template <class Source> struct short_form {
   template <class... P> constexpr auto operator()(P...) const {
@@ -47,7 +52,7 @@ template <class Source> struct short_form {
       return invalid{};
     } else {
       const auto source = stage_maker<Source>{}(gathered<Source, P...>{});
-      const auto positioned = with_rope(source, gathered<rope_stage, P...>{});
+      const auto positioned = source | rope_maker<gathered<rope_stage, P...>>{}(gathered<rope_stage, P...>{});
       const auto scored = positioned | stage_maker<scores_stage>{}(gathered<scores_stage, P...>{});
       const auto masked = scored | stage_maker<mask_stage>{}(gathered<mask_stage, P...>{});
       const auto weighted = masked | stage_maker<softmax_stage>{}(gathered<softmax_stage, P...>{});

@@ -40,6 +40,13 @@ template <takes_functions Kind, class... P> struct function_check {
   using branch = typename first<branching, P...>::type;
 };
 
+/// The first stage that takes or needs a property.
+template <class Key> struct is_home {
+  template <class Tag> struct of : std::bool_constant<contains<Key, typename Tag::takes> || contains<Key, typename Tag::needs>> {};
+};
+template <class Key> using home_of = typename first<is_home<Key>::template of, operands_stage, project_stage, rope_stage, scores_stage, mask_stage, softmax_stage,
+                                                    sigmoid_stage, weighted_sum_stage, project_out_stage>::type;
+
 /// Finds the first culprit against each rule. Later rules are asked only once earlier ones hold.
 template <class Tag, class... P> struct stage_check {
   template <class X> struct is_stranger : std::bool_constant<!is_property<X>> {};
@@ -79,6 +86,7 @@ template <class Tag, class... P> struct stage_check {
   using stranger = typename first<is_stranger, P...>::type;
   using repeated = unless<stranger, typename key_of<typename first<is_repeated, P...>::type>::type>;
   using misplaced = unless<first_culprit<stranger, repeated>, typename key_of<typename first<is_misplaced, P...>::type>::type>;
+  using home = home_of<typename family_of<misplaced>::type>;
   using absent = unless<first_culprit<stranger, repeated, misplaced>, decltype(absent_of(typename Tag::needs{}))>;
   using count = typename first<no_count, P...>::type;
   using wide = typename first<too_wide, P...>::type;
@@ -140,8 +148,8 @@ template <class Tag> struct stage_maker {
     static_assert(rules::made_of_properties<typename check::stranger>,
                   "a stage is made of properties, such as heads<12>; scores and mask also take functions that capture nothing");
     static_assert(rules::given_once<typename check::repeated>, "a stage has one property twice: keep one of them");
-    static_assert(rules::stage_takes<Tag, typename check::misplaced>,
-                  "this stage does not take this property: move it to the stage that does");
+    static_assert(rules::stage_takes<Tag, typename check::misplaced, typename check::home>,
+                  "this stage does not take this property: move it to the stage that does, the last one named here");
     static_assert(rules::stage_has<Tag, typename check::absent>, "this stage lacks a property that it needs: add it");
     static_assert(rules::at_least_one<typename check::count>, "heads and extents are at least 1");
     static_assert(rules::head_is_not_larger<typename check::wide, most_features>, "head_dim and value_dim are 1 to 576, the largest that schedules are tested for");

@@ -114,7 +114,13 @@ template <class Tag, class... P> inline constexpr bool same_extents =
 /// deduced through these bases, so that no message ever spells a whole chain.
 struct chain_part {};
 template <class Tag, bool UnalignedCausal, bool AsksForLse, class Functions, class Rotation> struct stage_facts : chain_part {};
-template <class Source, class Last, bool SameExtents, class Inputs, int HeadDim> struct chain_facts : chain_part {};
+template <class Source, class Last, bool SameExtents, class Inputs, class Keys> struct chain_facts : chain_part {};
+
+/// What a source says of its keys: the features of a head, and whether a cache stores them (in pages, or in an element of their own).
+template <int HeadDim, bool Cached> struct key_facts {};
+template <class... P> using key_facts_of =
+    key_facts<number_of<key::head_dim, 0, P...>(), times<key::paged, P...> != 0 ||
+              number_of<key::kv_element, number_of<key::element, 0, P...>(), P...>() != number_of<key::element, 0, P...>()>;
 
 /// What a rope stage must agree on with the source: its features (0: all of a head), and whether keys come rotated.
 template <int Dims, bool KeysRotated> struct rotation {};
@@ -128,7 +134,7 @@ template <class Tag, class... P> struct stage : stage_facts<Tag, unaligned_causa
   using inputs = input_list<P...>;
   using listed = types<P...>;
   static constexpr bool same_extents = language::same_extents<Tag, P...>;
-  static constexpr int head_dim = number_of<key::head_dim, 0, P...>();
+  using keys = key_facts_of<P...>;
   static constexpr auto properties = hana::make_map(hana::make_pair(hana::type_c<typename P::key>, P{})...);
 };
 
@@ -136,9 +142,9 @@ template <class First, class... Rest> using last_of = typename decltype((identit
 
 /// Stages joined so far; the first is operands or project.
 template <class First, class... Rest> struct chain
-    : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, First::head_dim> {
+    : chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, typename First::keys> {
   using facts =
-      chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, First::head_dim>;
+      chain_facts<typename First::tag, typename last_of<First, Rest...>::tag, First::same_extents, typename First::inputs, typename First::keys>;
 };
 
 /// What a wrong stage or chain becomes: it swallows the rest in silence, so that one mistake gives one error. For the same

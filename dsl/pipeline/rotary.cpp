@@ -8,8 +8,6 @@ using namespace Halide;
 std::string rotary_why_not(const operator_description &op) {
   if (op.n.rope.angle_tables && input_of(op.inputs, tensor_role::query_offsets) >= 0)
     return "tables of angles do not go with documents by offsets: let rope compute its angles";
-  if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated && (op.n.cache.own_element || is_paged(op.n)))
-    return "keys of a cache, in pages or in an element of their own, are not rotated by the call: let them come rotated, with keys_rotated in rope(...)";
   return "";
 }
 

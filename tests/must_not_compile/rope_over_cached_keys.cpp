@@ -1,0 +1,15 @@
+// Keys that lie in pages are not rotated by the call: they come rotated, and the spec says so.
+// expect: keys of a cache, in pages or in an element of their own, are not rotated by the call: store them rotated and say so, rope\(keys_rotated
+#include "dsl/spec.hpp"
+using namespace attune;
+
+struct broken {
+  static constexpr auto spec =
+#ifdef CORRECTED
+      operands(heads<12>, head_dim<64>, element<f32>, paged<16>) | rope(theta<500000>, keys_rotated)
+#else
+      operands(heads<12>, head_dim<64>, element<f32>, paged<16>) | rope(theta<500000>)
+#endif
+    | softmax() | weighted_sum();
+};
+int main() { return broken::spec.heads; }
