@@ -97,6 +97,14 @@ std::string arguments_comment(const std::string &spec, const signature &s) {
   return text;
 }
 
+/// The arguments' names, by which compilers name those that a call leaves out.
+std::string argument_names(const signature &s) {
+  std::vector<std::string> names;
+  for (int i = 0; i < s.tensor_count; ++i) names.push_back(identifier_of(s.tensors[i].name));
+  for (int i = 0; i < s.number_count; ++i) names.push_back(name_of(s.call_numbers[i]));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// "my_app::variant" -> "namespace my_app { struct variant; }"
 std::string forward_declaration(const std::string &spec) {
   const auto parts = name_parts(spec);
@@ -185,6 +193,10 @@ template <> struct artefact<::{spec}> {{
   static constexpr numbers n{{{numbers}
   }};
   static constexpr signature call{{{signature}}};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" // beside dsl/spec.hpp some of these names are also properties
+  enum class argument {{ {names} }};
+#pragma GCC diagnostic pop
   static constexpr const char *hash = "{hash}";
   static const artefact_info &info();
 }};
@@ -194,7 +206,7 @@ template <> struct artefact<::{spec}> {{
                      fmt::arg("version", ATTUNE_VERSION), fmt::arg("library", library), fmt::arg("spec", spec.name),
                      fmt::arg("declaration", forward_declaration(spec.name)), fmt::arg("numbers", literal(spec.n)),
                      fmt::arg("arguments", arguments_comment(spec.name, spec.call())),
-                     fmt::arg("signature", literal(spec.call())), fmt::arg("hash", spec_hash(spec)));
+                     fmt::arg("signature", literal(spec.call())), fmt::arg("names", argument_names(spec.call())), fmt::arg("hash", spec_hash(spec)));
 }
 
 std::string registration(const std::vector<registered_spec> &specs, const std::string &library) {

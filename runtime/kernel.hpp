@@ -13,6 +13,7 @@
 // stand in this file, because each file between the user's and theirs adds a line to what the compiler prints.
 #pragma once
 #include "runtime/mistakes.hpp"
+#include <utility>
 
 namespace attune {
 namespace detail {
@@ -29,6 +30,7 @@ template <axis_name A> struct the_axis {};
 template <axis_name A> struct innermost_axis {};
 template <tensor_role R> struct tensor_of {};
 template <class Spec> struct weights_of {};
+template <auto... Arguments> struct missing {};
 template <class...> inline constexpr bool count_agrees = false;
 template <class...> inline constexpr bool is_a_view = false;
 template <class...> inline constexpr bool is_a_number = false;
@@ -73,7 +75,7 @@ template <class Spec, int Argument, class Tensor, class Other, axis_name A, axis
 template <mistake_kind K, class F> struct verdict {};
 template <class F> struct verdict<mistake_kind::too_few, F> {
   static_assert(count_agrees<typename F::needs, typename F::gives, typename F::tensor>,
-                "an argument is missing: pass query, key, value, output (or hidden, [context,] weights, output), then what the spec returns and declares, in its order, then its run-time numbers");
+                "arguments are missing, those named here; the emitted header says in which order a call has them");
 };
 template <class F> struct verdict<mistake_kind::too_many, F> {
   static_assert(count_agrees<typename F::needs, typename F::gives, typename F::place>, "this argument has no place in the call: the spec declares no such tensor or number");
@@ -123,17 +125,24 @@ template <int I, class First, class... Rest> struct nth<I, First, Rest...> : nth
 template <class Spec, class = void> inline constexpr bool has_emitted_header = false;
 template <class Spec> inline constexpr bool has_emitted_header<Spec, std::void_t<decltype(artefact<Spec>::hash)>> = true;
 
+/// The arguments that a call of Spec leaves out, by the names that the emitted header gives them.
+template <class Spec, class Check, class Places = std::make_integer_sequence<int, Check::left_out().count>> struct missing_of;
+template <class Spec, class Check, int... I> struct missing_of<Spec, Check, std::integer_sequence<int, I...>> {
+  using type = missing<static_cast<typename artefact<Spec>::argument>(Check::left_out().list[I])...>;
+};
+template <tensor_role R> struct culprit { using type = tensor_of<R>; };
+
 /// One call's arguments, checked by the compiler.
 template <class Spec, class... A> struct call_check {
   static constexpr int given = static_cast<int>(sizeof...(A));
-  static constexpr mistake find() {
-    constexpr argument_facts facts[sizeof...(A) + 1] = {facts_of<Spec, A>::get()...};
-    constexpr bool with_options = given > 0 && facts[given > 0 ? given - 1 : 0].kind == argument_kind::options;
-    return first_mistake(artefact<Spec>::call, facts, with_options ? given - 1 : given);
-  }
-  static constexpr mistake m = find();
+  static constexpr argument_facts facts[sizeof...(A) + 1] = {facts_of<Spec, A>::get()...};
+  static constexpr bool with_options = given > 0 && facts[given > 0 ? given - 1 : 0].kind == argument_kind::options;
+  static constexpr int count = with_options ? given - 1 : given;
+  static constexpr missing_places left_out() { return places_left_out(artefact<Spec>::call, facts, count); }
+  static constexpr mistake m = first_mistake(artefact<Spec>::call, facts, count);
   static constexpr tensor_role role(int i) { return artefact<Spec>::call.tensors[i < artefact<Spec>::call.tensor_count ? i : 0].role; }
-  using judged = verdict<m.kind, found<Spec, m.argument + 1, tensor_of<role(m.tensor)>, tensor_of<role(m.other_tensor)>, m.axis, m.other_axis, m.expected, m.got,
+  using tensor = typename std::conditional_t<m.kind == mistake_kind::too_few, missing_of<Spec, call_check>, culprit<role(m.tensor)>>::type;
+  using judged = verdict<m.kind, found<Spec, m.argument + 1, tensor, tensor_of<role(m.other_tensor)>, m.axis, m.other_axis, m.expected, m.got,
                                        typename nth<m.argument, typename facts_of<Spec, A>::element...>::type>>;
   static constexpr bool passed = m.kind == mistake_kind::none;
 };

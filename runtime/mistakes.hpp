@@ -147,13 +147,44 @@ constexpr mistake mistake_at(const signature &s, const argument_facts *f, int i)
   return m;
 }
 
+/// Whether the argument can be meant for this place: a tensor's axes say so, or that it is a number.
+constexpr bool suits_place(const signature &s, int place, const argument_facts &f) {
+  return place < s.tensor_count ? suits(s.tensors[place], f) : f.kind == argument_kind::number;
+}
+
+/// The place among `from` to `last` that an argument is meant for: where it makes no mistake, or else where it suits, or else the first.
+constexpr int place_of(const signature &s, const argument_facts &f, int from, int last) {
+  for (int place = from; place <= last; ++place)
+    if (suits_place(s, place, f) && (place >= s.tensor_count || f.kind == argument_kind::weights || mistake_in_tensor(s.tensors[place], f).kind == mistake_kind::none)) return place;
+  for (int place = from; place <= last; ++place)
+    if (suits_place(s, place, f)) return place;
+  return from;
+}
+
+struct missing_places {
+  int count = 0;
+  int list[maximum_tensors + maximum_numbers] = {};
+};
+/// The places, tensors and then numbers, that a call with too few arguments leaves out.
+constexpr missing_places places_left_out(const signature &s, const argument_facts *f, int count) {
+  const int needed = s.tensor_count + s.number_count;
+  missing_places missing{};
+  int place = 0;
+  for (int i = 0; i < count; ++i, ++place) {
+    const int taken = place_of(s, f[i], place, needed - count + i); // those behind it need as many places as they are
+    for (; place < taken; ++place) missing.list[missing.count++] = place;
+  }
+  for (; place < needed; ++place) missing.list[missing.count++] = place;
+  return missing;
+}
+
 /// The first mistake of a call: `f` holds its `count` arguments, without trailing options.
 constexpr mistake first_mistake(const signature &s, const argument_facts *f, int count) {
   const int needed = s.tensor_count + s.number_count;
   mistake m{};
   if (count != needed) {
     int i = 0; // the first place where an argument is missing or superfluous
-    while (i < count && i < needed && (i < s.tensor_count ? suits(s.tensors[i], f[i]) : f[i].kind == argument_kind::number)) ++i;
+    while (i < count && i < needed && suits_place(s, i, f[i])) ++i;
     m.kind = count < needed ? mistake_kind::too_few : mistake_kind::too_many;
     m.argument = m.tensor = i;
     m.expected = needed;

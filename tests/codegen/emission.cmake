@@ -30,7 +30,8 @@ foreach(machine X86_64 AARCH64)
     list(APPEND emission_tests codegen.symbols_${lower})
   endif()
 endforeach()
-add_test(NAME codegen.emitted_header COMMAND ${CMAKE_COMMAND} -DFOLDER=${first_folder} -DINCLUDE=${PROJECT_SOURCE_DIR} -DCXX=${CMAKE_CXX_COMPILER}
+get_target_property(stock_folder attune_stock ATTUNE_FOLDER)
+add_test(NAME codegen.emitted_header COMMAND ${CMAKE_COMMAND} -DFOLDER=${first_folder} -DSTOCK=${stock_folder} -DINCLUDE=${PROJECT_SOURCE_DIR} -DCXX=${CMAKE_CXX_COMPILER}
   -P ${CMAKE_CURRENT_LIST_DIR}/emission/header_test.cmake)
 add_test(NAME codegen.own_project COMMAND ${CMAKE_COMMAND} -DATTUNE_BUILD=${CMAKE_BINARY_DIR} -DSOURCE=${CMAKE_CURRENT_LIST_DIR}/emission/project
   "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/project test" -DCXX=${CMAKE_CXX_COMPILER} -DMAKE=${CMAKE_MAKE_PROGRAM}

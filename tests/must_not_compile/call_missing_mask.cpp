@@ -1,5 +1,5 @@
 // The spec has a boolean mask, the call has none.
-// expect: count_agrees.*tensor_role::boolean_mask
+// expect: missing<attune::artefact<masked_attention>::argument::allowed>
 #include "emitted_masked.hpp"
 #include "runtime/kernel.hpp"
 using namespace attune::axes;

@@ -1,5 +1,5 @@
 // The spec leaves its scale to the call, which gives none.
-// expect: an argument is missing: .* then its run-time numbers
+// expect: missing<attune::artefact<masked_attention>::argument::scale>
 #include "emitted_masked.hpp"
 #include "runtime/kernel.hpp"
 using namespace attune::axes;

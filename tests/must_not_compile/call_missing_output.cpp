@@ -1,5 +1,5 @@
 // A call that ends before the output.
-// expect: an argument is missing: pass query, key, value, output
+// expect: missing<attune::artefact<gpt2>::argument::output>
 #include "emitted_example.hpp"
 #include "runtime/kernel.hpp"
 using namespace attune::axes;

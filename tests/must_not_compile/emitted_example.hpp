@@ -41,6 +41,7 @@ template <> struct artefact<::gpt2> {
        {"value", tensor_role::value, element_type::f32, false, true, 4, {{axis_name::batch, dynamic_extent}, {axis_name::kv_head, 12}, {axis_name::key, dynamic_extent}, {axis_name::value_dim, 64}}},
        {"output", tensor_role::output, element_type::f32, true, true, 4, {{axis_name::batch, dynamic_extent}, {axis_name::head, 12}, {axis_name::query, dynamic_extent}, {axis_name::value_dim, 64}}}},
       0, {}};
+  enum class argument { query, key, value, output };
   static constexpr const char *hash = "7d1f09c2a4b8e653";
   static const artefact_info &info();
 };

@@ -40,6 +40,7 @@ template <> struct artefact<::layer> {
        {"weights", tensor_role::packed_weights, element_type::bf16, false, false, 0, {}},
        {"output", tensor_role::output, element_type::bf16, true, true, 3, {{axis_name::batch, dynamic_extent}, {axis_name::query, dynamic_extent}, {axis_name::model_dim, 384}}}},
       0, {}};
+  enum class argument { hidden, weights, output };
   static constexpr const char *hash = "c5520b9e18f7d346";
   static const artefact_info &info();
 };

@@ -42,6 +42,7 @@ template <> struct artefact<::masked_attention> {
        {"output", tensor_role::output, element_type::f32, true, true, 4, {{axis_name::batch, dynamic_extent}, {axis_name::head, 8}, {axis_name::query, dynamic_extent}, {axis_name::value_dim, 128}}},
        {"allowed", tensor_role::boolean_mask, element_type::boolean, false, false, 2, {{axis_name::batch, dynamic_extent}, {axis_name::key, dynamic_extent}}}},
       1, {number_role::scale}};
+  enum class argument { query, key, value, output, allowed, scale };
   static constexpr const char *hash = "0a63d2e7714c9f58";
   static const artefact_info &info();
 };

@@ -1,5 +1,5 @@
 # An emitted header is C++17 without warnings, brings neither Boost nor Halide nor the spec itself with it, and lists a call's arguments.
-#   FOLDER (of the library), INCLUDE (Attune's sources), CXX
+#   FOLDER (of the library), STOCK (the same of the stock library), INCLUDE (Attune's sources), CXX
 file(WRITE ${FOLDER}/header_test.cpp [[
 #include "emission_first/both.hpp"
 #include "emission_first/only_first.hpp"
@@ -7,6 +7,7 @@ file(WRITE ${FOLDER}/header_test.cpp [[
 static_assert(attune::artefact<sample::both>::n.heads == 2);
 static_assert(attune::artefact<sample::both>::call.tensor_count == 4);
 static_assert(attune::artefact<sample::nested::only_first>::n.head_dim == 32);
+static_assert(static_cast<int>(attune::artefact<sample::both>::argument::output) == 3);
 const attune::artefact_info &info() { return attune::artefact<sample::both>::info(); }
 ]])
 set(compile ${CXX} -std=c++17 -I${FOLDER}/include -I${INCLUDE} ${FOLDER}/header_test.cpp)
@@ -17,6 +18,12 @@ if(failed)
   message(FATAL_ERROR "the emitted header does not compile as C++17 without warnings:\n${text}")
 endif()
 string(TIMESTAMP end "%s%f" UTC)
+file(WRITE ${FOLDER}/header_beside_spec.cpp "#include \"dsl/spec.hpp\"\n#include \"attune_stock/minilm.hpp\"\n")
+execute_process(COMMAND ${CXX} -std=c++20 -I${STOCK}/include -I${INCLUDE} -fsyntax-only -Wall -Wextra -Wshadow -pedantic -Werror ${FOLDER}/header_beside_spec.cpp
+                RESULT_VARIABLE failed ERROR_VARIABLE text)
+if(failed)
+  message(FATAL_ERROR "an emitted header beside dsl/spec.hpp does not compile without warnings:\n${text}")
+endif()
 math(EXPR milliseconds "(${end} - ${begin}) / 1000")
 message(STATUS "a file with two emitted headers and the wrapper compiles in ${milliseconds} ms")
 execute_process(COMMAND ${compile} -M OUTPUT_VARIABLE files COMMAND_ERROR_IS_FATAL ANY)
