@@ -23,6 +23,7 @@
 # versions, and leaves the object alone.
 
 include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/AttuneCheckSpecs.cmake)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH attune_folder)
 set(ATTUNE_SOURCE_FOLDER ${attune_folder} CACHE INTERNAL "")
 
@@ -211,6 +212,7 @@ function(attune_add_library name)
   list(APPEND pairs ${arg_ALSO})
   list(REMOVE_DUPLICATES pairs)
   _attune_check_arguments(${name} "${arg_HEADERS}" "${arg_SPECS}" "${pairs}")
+  _attune_check_specs(${name} "${arg_HEADERS}" "${arg_SPECS}" "${CMAKE_CURRENT_SOURCE_DIR};${arg_INCLUDES};${ATTUNE_SOURCE_FOLDER}")
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
   _attune_add_emitter(${name}_emitter ${folder} HEADERS ${arg_HEADERS} SPECS ${arg_SPECS} INCLUDES ${arg_INCLUDES})
 

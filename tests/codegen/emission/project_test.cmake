@@ -1,5 +1,5 @@
-# A user's project against the build of Attune, in a folder with a space in its name: it builds and runs, a second build does nothing,
-# an edited spec is emitted again and the other one is not.
+# A user's project against the build of Attune, in a folder with a space in its name: a misspelled spec is refused, it builds and runs,
+# a second build does nothing, an edited spec is emitted again and the other one is not.
 #   ATTUNE_BUILD, SOURCE (the project), WORK (a folder to build in), CXX, MAKE
 file(REMOVE_RECURSE ${WORK})
 
@@ -22,8 +22,13 @@ function(time_of result spec)
 endfunction()
 
 write_specs(2)
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G Ninja -DCMAKE_MAKE_PROGRAM=${MAKE} -DCMAKE_CXX_COMPILER=${CXX}
-                        -Dattune_DIR=${ATTUNE_BUILD} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+set(configure ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G Ninja -DCMAKE_MAKE_PROGRAM=${MAKE} -DCMAKE_CXX_COMPILER=${CXX} -Dattune_DIR=${ATTUNE_BUILD})
+execute_process(COMMAND ${configure} "-DSPECS=my::plain;my::casual" OUTPUT_QUIET ERROR_VARIABLE text RESULT_VARIABLE result)
+string(REGEX REPLACE "[ \n]+" " " text "${text}")
+if(result EQUAL 0 OR NOT text MATCHES "SPECS names \"my::casual\", and there is no struct casual in .*my_specs.hpp or what it includes; did you mean causal\\?")
+  message(FATAL_ERROR "a misspelled spec: expected a sentence that names it, its header and the nearest name, got:\n${text}")
+endif()
+execute_process(COMMAND ${configure} "-DSPECS=my::plain;my::causal" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 build(text)
 expect_output("2 heads, 1 targets")
 
@@ -49,6 +54,7 @@ tool(1 "query_vectors x lanes \\(24\\) must divide query_tile \\(20\\)" ${emit_p
 tool(1 "there is no length bucket \"prefil\"" ${emit_plain} --schedule "prefil=chunk query_tile=48")
 tool(1 "has no parameter \"tile\"; its parameters are query_tile, " ${emit_plain} --schedule "prefill_long=chunk tile=48")
 tool(1 "there is no spec \"plian\"; did you mean plain" check plian)
+tool(1 "there is no spec \"my::plian\"; did you mean plain" check my::plian)
 
 time_of(plain_before plain)
 time_of(causal_before causal)
