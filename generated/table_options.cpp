@@ -2,6 +2,8 @@
 #include "runtime/cpu_name.hpp"
 #include "schedules/schedule_tables.hpp"
 #include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdexcept>
 
 namespace attune {
@@ -16,13 +18,25 @@ void table_options::require_tables() const {
     throw std::runtime_error("--tables " + tables.string() + ": there is no such folder. \"attune tune\" makes one.");
 }
 
-void table_options::use() const {
+std::string table_options::set_places() const {
   if (const char *folder = std::getenv("ATTUNE_TABLES"); folder && *folder && !std::filesystem::is_directory(folder))
     throw std::runtime_error(std::string("the environment variable ATTUNE_TABLES says ") + folder + ", and there is no such folder. Set it to a folder of tables, or unset it.");
   table_places places = places_from_environment(cpu_name());
   if (!tables.empty()) places.folders.insert(places.folders.begin(), tables);
   if (!cpu.empty()) places.cpu = cpu;
   use_tables(places);
+  const std::set<std::string> known = cpus_with_tables(places.folders);
+  if (places.cpu == cpu_name() || known.count(places.cpu) > 0) return "";
+  return fmt::format("{} says \"{}\", and there is no table of such a CPU; there are tables of {}, and this machine is {}", cpu.empty() ? "ATTUNE_CPU" : "--cpu", places.cpu,
+                     fmt::join(known, ", "), cpu_name());
+}
+
+void table_options::use() const {
+  if (const std::string mistake = set_places(); !mistake.empty()) throw std::runtime_error(mistake);
+}
+
+void table_options::use_to_record() const {
+  if (const std::string mistake = set_places(); !mistake.empty()) fmt::print(stderr, "attune: {}; a new table is made\n", mistake);
 }
 
 } // namespace attune

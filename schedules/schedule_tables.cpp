@@ -208,6 +208,16 @@ table_places places_from_environment(const std::string &own_cpu) {
   return p;
 }
 
+std::set<std::string> cpus_with_tables(const std::vector<fs::path> &folders) {
+  std::set<std::string> cpus;
+  std::error_code none;
+  for (const fs::path &folder : folders)
+    for (const target_info &t : all_targets)
+      for (const auto &entry : fs::directory_iterator(folder / t.name, none))
+        if (entry.path().extension() == ".json") cpus.insert(entry.path().stem().string());
+  return cpus;
+}
+
 const table_places &tables_in_use() { return places(); }
 void use_tables(table_places p) { places() = std::move(p); }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,8 @@ struct table_places {
 };
 /// ATTUNE_TABLES (if set) and the shipped folder; ATTUNE_CPU, or else `own_cpu`.
 table_places places_from_environment(const std::string &own_cpu);
+/// The CPUs that the folders have tables of, for whatever target.
+std::set<std::string> cpus_with_tables(const std::vector<std::filesystem::path> &folders);
 /// What choose_schedule looks at, for the whole process; places_from_environment("") until it is set.
 const table_places &tables_in_use();
 void use_tables(table_places);

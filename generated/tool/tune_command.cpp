@@ -88,7 +88,7 @@ std::vector<tuned_calls> calls_of(const request &r, const numbers &n) {
 void run(const request &r) {
   table_options where = r.tables;
   if (where.tables.empty()) where.tables = "attune_tables";
-  where.use();
+  where.use_to_record();
   const tool_spec &spec = find_spec(r.spec);
   const operator_description description = spec.describe();
   const target_info &target = target_to_tune(r.target, description);

@@ -27,12 +27,14 @@ status=0
 wait "$process" || status=$?
 [ "$status" -eq 130 ] || { echo "a stopped run ended with $status, expected 130"; cat stopped.txt; exit 1; }
 must_say stopped.txt "nothing is recorded"
+must_say stopped.txt '--cpu says "test-cpu", and there is no table of such a CPU; .* a new table is made'
 must_say stopped.txt "the same command goes on from it"
 [ ! -e tables/avx2/test-cpu.json ] || { echo "a stopped run has recorded"; exit 1; }
 
 "$tool" tune $options --time 6s > recorded.txt 2>&1
 must_say recorded.txt "$log: goes on from [0-9]* trials"
 must_say recorded.txt "default"
+if "$tool" emit article2_single_head --target avx2 --out nothing --cpu test-cpu > nothing.txt 2>&1; then echo "a CPU without a table is accepted"; exit 1; fi
 must_say recorded.txt "recorded in tables/avx2/test-cpu.json"
 must_say tables/avx2/test-cpu.json '"spec": "attune::stock::article2_single_head"'
 must_say "$log" '"status":"ok"'
