@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <regex>
 
 namespace attune::bench {
@@ -133,7 +132,7 @@ private:
 /// Said at once, not after the first row.
 void require_writable(const fs::path &json) {
   const unfinished_file tried(fs::absolute(json));
-  if (fs::is_directory(json) || !std::ofstream(tried.path())) throw std::runtime_error(fmt::format("--json {}: no file can be written there", json.string()));
+  if (fs::is_directory(json)) throw std::runtime_error(fmt::format("--json {}: no file can be written there, it is a folder", json.string()));
 }
 
 int run(request r) {

@@ -1,4 +1,7 @@
 #include "generated/files.hpp"
+#include "schedules/make_folder.hpp"
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
@@ -27,10 +30,9 @@ bool write_if_different(const fs::path &file, std::string_view text) {
 }
 
 unfinished_file::unfinished_file(fs::path final_place) : place(std::move(final_place)) {
-  std::error_code failed;
-  if (fs::create_directories(place.parent_path(), failed); failed)
-    throw std::runtime_error(fmt::format("the folder {} cannot be made: {}. Name one that can be written.", place.parent_path().string(), failed.message()));
+  make_folder(place.parent_path());
   temporary = place.parent_path() / fmt::format(".{}.{}.part", place.filename().string(), getpid());
+  if (!std::ofstream(temporary)) throw std::runtime_error(fmt::format("cannot write {}: no file can be made in its folder ({}). Name another place.", place.string(), std::strerror(errno)));
 }
 
 unfinished_file::unfinished_file(unfinished_file &&other) noexcept
@@ -44,7 +46,9 @@ unfinished_file::~unfinished_file() {
 }
 
 void unfinished_file::keep() {
-  fs::rename(temporary, place);
+  std::error_code failed;
+  fs::rename(temporary, place, failed);
+  if (failed) throw std::runtime_error(fmt::format("cannot write {}: {}. Move away what is there, or name another place.", place.string(), failed.message()));
   temporary.clear();
 }
 

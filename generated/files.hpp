@@ -12,7 +12,8 @@ std::string text_of(const std::filesystem::path &);
 /// Writes the file unless it holds exactly this already. Returns whether it was written.
 bool write_if_different(const std::filesystem::path &, std::string_view text);
 
-/// A file under a name of its own in the same folder until keep() moves it to its place; removed if never kept.
+/// A file under a name of its own in the same folder until keep() moves it to its place; removed if never kept. Made at once, and empty, so
+/// that a place that cannot be written is said before the work is done. Throws std::runtime_error.
 class unfinished_file {
 public:
   explicit unfinished_file(std::filesystem::path place);

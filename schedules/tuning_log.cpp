@@ -1,5 +1,6 @@
 #include "schedules/tuning_log.hpp"
 #include "schedules/bucket_names.hpp"
+#include "schedules/make_folder.hpp"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -40,7 +41,7 @@ log_entry entry_from(const std::string &line) {
 }
 
 tuning_log::tuning_log(std::filesystem::path file) : file_(std::move(file)) {
-  if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
+  make_folder(file_.parent_path());
   std::uintmax_t whole = 0; // bytes of complete lines
   if (std::ifstream in(file_, std::ios::binary); in)
     for (std::string line; std::getline(in, line) && !in.eof(); whole += line.size() + 1) try {
@@ -50,7 +51,7 @@ tuning_log::tuning_log(std::filesystem::path file) : file_(std::move(file)) {
       }
   if (std::error_code none; std::filesystem::file_size(file_, none) != whole && !none) {
     ++skipped_; // a line without its end: the program was killed while it wrote
-    std::filesystem::resize_file(file_, whole);
+    std::filesystem::resize_file(file_, whole, none); // a file that may not be written is said below
   }
   out_.open(file_, std::ios::binary | std::ios::app);
   if (!out_) throw std::runtime_error("the log " + file_.string() + " cannot be written: is its folder read-only?");

@@ -79,7 +79,9 @@ public:
   explicit job(const tuning_order &order)
       : order_(order), spec_(order.spec.describe()), reference_(order.spec.refer()), log_(order.log), measurer_(spec_, reference_, order.target, order.calls, order.threads),
         progress_(fmt::format("{} for {}", order.spec.name, order.target.name)) {
-    read_table(table_path(order.tables, order.target.name, order.cpu)); // what cannot be read now could not be added to at the end
+    const fs::path table = table_path(order.tables, order.target.name, order.cpu);
+    read_table(table); // what cannot be read now could not be added to at the end, and what cannot be written not be made
+    const unfinished_file tried(table);
     for (const tuned_calls &c : order.calls) {
       recorded_.push_back(look_up(spec_, order.target, c.bucket));
       std::vector<schedule_point> more;

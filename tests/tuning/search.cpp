@@ -206,6 +206,6 @@ TEST_CASE("a log whose last line was cut off is whole again, and goes on") {
 TEST_CASE("a log that cannot be written is refused before anything is measured") {
   const own_folder folder;
   std::ofstream(folder.path / "file") << "x";
-  CHECK_THROWS(tuning_log(folder.path / "file" / "log.jsonl"));
+  CHECK_THROWS_WITH(tuning_log(folder.path / "file" / "log.jsonl"), Contains("the folder ") && Contains("/file cannot be made: Not a directory. Name one that can be written."));
   CHECK_THROWS_WITH(tuning_log(folder.path), Contains("cannot be written"));
 }

@@ -15,6 +15,11 @@ if ! "$tool" targets | awk '$1 == "avx2" { print $3 }' | grep -q yes; then
   exit 77
 fi
 
+status=0
+"$tool" tune article2_single_head --target avx2 --log log.jsonl --tables /proc/attune --time 10m > refused.txt 2>&1 || status=$? # before anything is tried
+[ "$status" -eq 2 ] || { echo "tables that cannot be written: status $status, expected 2"; exit 1; }
+must_say refused.txt "the folder /proc/attune/avx2 cannot be made: No such file or directory"
+
 "$tool" tune $options --time 10m > stopped.txt 2>&1 &
 process=$!
 tried=0

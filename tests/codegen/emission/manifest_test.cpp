@@ -49,6 +49,13 @@ TEST_CASE("the manifest of an emitted object") {
   CHECK(m.at("versions").at("generator").get<std::string>().size() == 16);
 }
 
+TEST_CASE("what cannot be written is named, with what to do") {
+  const own_folder folder;
+  CHECK_THROWS_WITH(write_if_different(folder.path, "text"), Catch::Contains("cannot write " + folder.path.string() + ": ") && Catch::Contains("name another place"));
+  CHECK_THROWS_WITH(unfinished_file("/proc/file"), "cannot write /proc/file: no file can be made in its folder (No such file or directory). Name another place.");
+  CHECK_THROWS_WITH(write_if_different("/proc/attune/file", "text"), "the folder /proc/attune cannot be made: No such file or directory. Name one that can be written.");
+}
+
 TEST_CASE("a manifest reads back as it was written") {
   const own_folder folder;
   manifest m;
