@@ -2,6 +2,7 @@
 #include "catch2/catch.hpp"
 #include "schedules/build.hpp"
 #include "schedules/family.hpp"
+#include "schedules/pinned_schedule.hpp"
 #include "small_operator.hpp"
 #include <algorithm>
 
@@ -124,6 +125,13 @@ TEST_CASE("tiles take bf16 in whole tiles, on targets that have them") {
   op.n.head_dim = 48;
   CHECK_THAT(tiles.why_not(op, amx, any_length), Contains("here they are 48 and 64"));
   CHECK(choose_schedule(op, amx, any_length).family == "chunk");
+}
+
+TEST_CASE("a schedule that is written down names each of its parameters once") {
+  const operator_description op = small_operator(4, 64);
+  const target_info &target = info_of(target_id::avx2);
+  CHECK(pinned_schedule("prefill_long=chunk query_tile=48 key_chunk=256", op, target).second.at("key_chunk") == 256);
+  CHECK_THROWS_WITH(pinned_schedule("prefill_long=chunk query_tile=48 query_tile=48", op, target), "\"query_tile=48\": the schedule gives query_tile twice; leave one of them");
 }
 
 TEST_CASE("a family that does not exist is refused with the names that do") {
