@@ -1,6 +1,6 @@
 # attune_add_tool(<tool> <library>)
 #
-# Makes the program <tool>: "attune" for the specs of a library made by attune_add_library, to check its kernels, to tune its specs and to emit
+# Makes the program <tool>: "attune", without bench, for the specs of a library made by attune_add_library, to check its kernels, to tune its specs and to emit
 # them with schedules of one's own (docs/tuning.md). Built only when asked for: cmake --build <folder> --target <tool>.
 
 include_guard(GLOBAL)

@@ -15,7 +15,7 @@ void table_options::add_to(CLI::App &app) {
 
 void table_options::require_tables() const {
   if (!tables.empty() && !std::filesystem::is_directory(tables))
-    throw std::runtime_error("--tables " + tables.string() + ": there is no such folder. \"attune tune\" makes one.");
+    throw std::runtime_error("--tables " + tables.string() + ": there is no such folder. The subcommand tune makes one.");
 }
 
 std::string table_options::set_places() const {

@@ -19,7 +19,7 @@ const tool_spec &find_spec(const std::string &name) {
     if (near(last, s.name)) matches += fmt::format("{}{}", matches.empty() ? "" : ", ", s.name);
   }
   throw std::runtime_error(fmt::format("there is no spec \"{}\"; {}", name,
-                                       matches.empty() ? "\"attune specs\" lists them" : fmt::format("did you mean {}?", matches)));
+                                       matches.empty() ? "the subcommand specs lists them" : fmt::format("did you mean {}?", matches)));
 }
 
 } // namespace attune

@@ -29,7 +29,7 @@ std::vector<const artefact_variant *> variants_to_check(const artefact_info &inf
     if (!report.in_build || !report.runs_here || (!asked.empty() && !wanted)) continue;
     variants.push_back(std::find_if(info.variants, info.variants + info.variant_count, [&](const auto &v) { return v.target == report.target; }));
   }
-  if (variants.empty()) throw std::runtime_error(fmt::format("no target of {} in this build runs on this machine; see \"attune targets\"", info.spec));
+  if (variants.empty()) throw std::runtime_error(fmt::format("no target of {} in this build runs on this machine; the subcommand targets says why", info.spec));
   return variants;
 }
 
@@ -72,7 +72,7 @@ void add_check_command(CLI::App &app) {
   CLI::App *command = app.add_subcommand("check", "runs the kernels of one spec in this build and compares with the double reference");
   std::vector<std::string> names;
   for (const target_info &t : all_targets) names.push_back(t.name);
-  command->add_option("SPEC", r->spec, "one of the specs (attune specs)")->required();
+  command->add_option("SPEC", r->spec, "one of the specs, as the subcommand specs lists them")->required();
   command->add_option("--target,-t", r->targets, "targets; all that run here if not given")->check(CLI::IsMember(names));
   command->add_option("--work", r->work, "multiply-adds that the reference may spend")->capture_default_str();
   command->callback([r] { run(*r); });

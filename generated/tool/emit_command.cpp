@@ -95,7 +95,7 @@ void add_emit_command(CLI::App &app) {
   const auto r = std::make_shared<request>();
   r->targets = target_names();
   CLI::App *command = app.add_subcommand("emit", "object, header and manifest of one spec for some targets");
-  command->add_option("SPEC", r->spec, "one of the specs (attune specs)")->required();
+  command->add_option("SPEC", r->spec, "one of the specs, as the subcommand specs lists them")->required();
   command->add_option("--target,-t", r->targets, "targets; all of them if not given")->check(CLI::IsMember(target_names()));
   command->add_option("--out,-o", r->out, "folder to write to; made if needed")->required();
   command->add_option("--library", r->library, "part of the names of the generated functions")->capture_default_str();

@@ -2,6 +2,8 @@
 #include "generated/tool/commands.hpp"
 #include <fmt/format.h>
 
+[[gnu::weak]] void attune::add_bench_command(CLI::App &) {}
+
 int main(int argc, char **argv) {
   CLI::App app("Attune: attention operators as libraries of machine code, one per target.");
   app.set_version_flag("--version", ATTUNE_VERSION);
@@ -13,7 +15,7 @@ int main(int argc, char **argv) {
   attune::add_tune_command(app);
   attune::add_bench_command(app);
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App *known) { return known->check_name(argv[1]); }).empty()) {
-    fmt::print(stderr, "attune: there is no subcommand \"{}\"; attune --help lists them\n", argv[1]);
+    fmt::print(stderr, "attune: there is no subcommand \"{}\"; --help lists them\n", argv[1]);
     return 1;
   }
   try {

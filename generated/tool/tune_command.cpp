@@ -60,7 +60,7 @@ const target_info &target_to_tune(const std::string &name, const operator_descri
   }
   for (int i = target_count - 1; i >= 0; --i)
     if (const target_info &t = all_targets[i]; t.device == device_kind::cpu && report_on(reports, t.id).runs_here && why_not(spec, t).empty()) return t;
-  throw std::runtime_error("this machine runs no CPU target; \"attune targets\" says why");
+  throw std::runtime_error("this machine runs no CPU target; the subcommand targets says why");
 }
 
 /// The calls that each bucket is tuned for.
@@ -106,7 +106,7 @@ void add_tune_command(CLI::App &app) {
   std::vector<std::string> targets{"host"}, buckets;
   for (const target_info &t : all_targets) targets.push_back(t.name);
   for (int b = 0; b < length_bucket_count; ++b) buckets.push_back(name_of(static_cast<length_bucket>(b)));
-  command->add_option("SPEC", r->spec, "one of the specs (attune specs)")->required();
+  command->add_option("SPEC", r->spec, "one of the specs, as the subcommand specs lists them")->required();
   command->add_option("--target,-t", r->target, "a CPU target that runs here; host: the one that calls take")->check(CLI::IsMember(targets))->capture_default_str();
   command->add_option("--bucket", r->buckets, "buckets of lengths; all of the spec's if not given")->check(CLI::IsMember(buckets));
   command->add_option("--queries", r->queries, "of the calls that are timed; with --keys")->check(CLI::Range(1, 1 << 30));

@@ -1,4 +1,5 @@
-// attune bench: runs the program attune_bench, which lies beside this one. Its kernels and Google Benchmark stay out of the tool.
+// attune bench: runs the program attune_bench, which lies beside this one. Its kernels and Google Benchmark stay out of the tool. Only Attune's
+// own tool has this command.
 #include "generated/tool/commands.hpp"
 #include <cerrno>
 #include <cstring>
