@@ -12,12 +12,14 @@ namespace attune {
 namespace {
 
 [[noreturn]] void run(const std::vector<std::string> &arguments) {
-  const std::string program = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "attune_bench").string();
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string program = (folder / "attune_bench").string();
   std::vector<char *> words{const_cast<char *>(program.c_str())};
   for (const std::string &a : arguments) words.push_back(const_cast<char *>(a.c_str()));
   words.push_back(nullptr);
   execv(program.c_str(), words.data());
-  throw std::runtime_error(fmt::format("bench needs the program {}, and it could not be started: {}. The target attune_bench of Attune's own build makes it.", program, std::strerror(errno)));
+  throw std::runtime_error(fmt::format("bench needs the program {}, and it could not be started: {}. \"cmake --build {} --target attune_bench\" makes it.", program, std::strerror(errno),
+                                       folder.parent_path().string()));
 }
 } // namespace
 

@@ -144,13 +144,13 @@ TEST_CASE("A file that cannot be written is refused before anything is timed") {
 }
 
 TEST_CASE("Without its program beside it, the tool says what to build") {
-  const std::filesystem::path folder = std::filesystem::path(FOLDER) / "tool_alone";
+  const std::filesystem::path folder = std::filesystem::path(FOLDER) / "build" / "bin";
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(ATTUNE_TOOL, folder / "attune", std::filesystem::copy_options::overwrite_existing);
   const bench_outcome outcome = run_bench("--list", (folder / "attune").string());
   INFO(outcome.text);
   CHECK(outcome.status == 1);
-  CHECK(outcome.text.find("tool_alone/attune_bench, and it could not be started: No such file or directory. The target attune_bench of Attune's own build makes it.") != std::string::npos);
+  CHECK(outcome.text.find("bin/attune_bench, and it could not be started: No such file or directory. \"cmake --build " + folder.parent_path().string() + " --target attune_bench\" makes it.") != std::string::npos);
 }
 
 TEST_CASE("An interruption leaves the complete rows") {
