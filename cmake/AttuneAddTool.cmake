@@ -10,6 +10,7 @@ function(attune_add_tool tool library)
   get_target_property(spec_headers ${library} ATTUNE_SPEC_HEADERS)
   get_target_property(includes ${library} ATTUNE_SPEC_INCLUDES)
   get_target_property(folder ${library} ATTUNE_FOLDER)
+  get_target_property(targets ${library} ATTUNE_FOREIGN_TARGETS)
   if(NOT specs)
     message(FATAL_ERROR "attune_add_tool(${tool}): ${library} was not made by attune_add_library in this project")
   endif()
@@ -23,6 +24,8 @@ function(attune_add_tool tool library)
     string(APPEND headers "#include \"${library}/${name}.hpp\"\n")
     string(APPEND rows "      {\"${name}\", describe<::${spec}>, refer<::${spec}>, artefact<::${spec}>::info},\n")
   endforeach()
+  list(TRANSFORM targets REPLACE "(.+)" "\"\\1\"")
+  list(JOIN targets ", " targets)
   set(table ${folder}/${tool}_specs.cpp)
   file(CONFIGURE OUTPUT ${table} @ONLY CONTENT [[
 // Written by attune_add_tool.
@@ -33,6 +36,10 @@ function(attune_add_tool tool library)
 const std::vector<attune::tool_spec> &attune::tool_specs() {
   static const std::vector<tool_spec> all{
 @rows@  };
+  return all;
+}
+const std::vector<std::string> &attune::foreign_targets() {
+  static const std::vector<std::string> all{@targets@};
   return all;
 }
 ]])

@@ -1,4 +1,4 @@
-// The specs that a tool knows: those of the library that it was made for. attune_add_tool (cmake/AttuneAddTool.cmake) writes the table.
+// The specs that a tool knows: those of the library that it was made for. attune_add_tool (cmake/AttuneAddTool.cmake) writes the tables.
 #pragma once
 #include "dsl/pipeline/operator_description.hpp"
 #include "dsl/reference/reference_operator.hpp"
@@ -16,6 +16,9 @@ struct tool_spec {
 };
 
 const std::vector<tool_spec> &tool_specs();
+
+/// The targets of its library whose kernels are for programs on another machine than this tool's.
+const std::vector<std::string> &foreign_targets();
 
 /// By its name, or by the struct's with all its namespaces. Throws std::runtime_error with near matches if there is no such spec.
 const tool_spec &find_spec(const std::string &name);

@@ -47,6 +47,7 @@ function(tool status expected)
 endfunction()
 set(emit_plain emit my::plain --target avx2 --out ${WORK}/pinned)
 tool(0 "plain .*causal " specs)
+tool(0 "avx2 +yes .*avx512 +no .*neon +no +no" targets)
 tool(1 "there is no subcommand \"bench\"" bench) # the benchmarks are of Attune's own kernels
 tool(0 "plain for avx2: [0-9]+ of [0-9]+ cases agree" check my::plain)
 tool(1 "a kernel that no case ran is not checked" check plain --work 3e4)
