@@ -1,10 +1,10 @@
 // attune bench: our kernels and other implementations side by side, as JSON and as a table. docs/benchmarks.md.
+#include "generated/command_line.hpp"
 #include "generated/timing/interrupt.hpp"
 #include "bench/machine.hpp"
 #include "bench/results.hpp"
 #include "bench/sampling.hpp"
 #include "generated/files.hpp"
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -85,13 +85,13 @@ public:
     }
   }
 
-  /// The exit status: 0, 1 if a row of ours failed, 130 if it was interrupted.
+  /// The exit status.
   int finish() {
     silent_reporter silent;
     benchmark::RunSpecifiedBenchmarks(&silent);
     if (!rows_.empty()) fmt::print("{}", as_text(rows_, run_.peaks));
     write();
-    return interrupted() ? 130 : failures_ > 0 ? 1 : 0;
+    return interrupted() ? exit_status::interrupted : failures_ > 0 ? exit_status::failed : exit_status::done;
   }
 
 private:
@@ -165,11 +165,9 @@ int main(int argc, char **argv) {
   app.add_option("--peers-folder", r.peers.folder, "where peers are installed")->capture_default_str();
   app.add_option("--patience", r.patience, "seconds that a peer may take for one answer")->check(CLI::Range(1, 86400))->capture_default_str();
   app.add_flag("--list", r.list, "prints the works and does not run them");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return attune::bench::run(r);
-  } catch (const std::exception &e) {
-    fmt::print(stderr, "attune bench: {}\n", e.what());
-    return 1;
-  }
+  app.footer(attune::exit_status_help);
+  app.callback([&] {
+    if (const int status = attune::bench::run(r); status != attune::exit_status::done) throw CLI::RuntimeError(status);
+  });
+  return attune::run_command_line(app, argc, argv, "attune bench");
 }

@@ -1,10 +1,10 @@
 #include "generated/emitter_command.hpp"
+#include "generated/command_line.hpp"
 #include "generated/emitter.hpp"
 #include "generated/files.hpp"
 #include "generated/header_writer.hpp"
 #include "generated/names.hpp"
 #include "generated/table_options.hpp"
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace attune {
@@ -119,15 +119,7 @@ int emitter_command(const std::vector<known_spec> &specs, int argc, char **argv)
     for (const std::string &name : r.targets) targets.push_back(&target_named(name));
     emit_runtime(targets, r.out);
   })->add_option("--targets", r.targets)->required();
-  try {
-    app.parse(argc, argv);
-    return 0;
-  } catch (const CLI::ParseError &e) {
-    return app.exit(e);
-  } catch (const std::exception &e) {
-    fmt::print(stderr, "attune: {}\n", e.what());
-    return 1;
-  }
+  return run_command_line(app, argc, argv, "attune");
 }
 
 } // namespace attune

@@ -1,5 +1,6 @@
 // attune check: the kernels of one spec in this build against the double-precision reference.
 #include "generated/check.hpp"
+#include "generated/command_line.hpp"
 #include "generated/tool/catalogue.hpp"
 #include "generated/tool/commands.hpp"
 #include "runtime/dispatch.hpp"
@@ -63,7 +64,7 @@ void run(const request &r) {
   const tool_spec &spec = find_spec(r.spec);
   int failures = 0;
   for (const artefact_variant *v : variants_to_check(spec.info(), r.targets)) failures += failures_of(spec, *v, r.work);
-  if (failures > 0) throw CLI::RuntimeError(1);
+  if (failures > 0) throw CLI::RuntimeError(exit_status::failed);
 }
 } // namespace
 

@@ -1,4 +1,5 @@
 // attune tune: searches the fastest schedules of a spec on this machine, and records them.
+#include "generated/command_line.hpp"
 #include "generated/timing/interrupt.hpp"
 #include "generated/table_options.hpp"
 #include "generated/tool/commands.hpp"
@@ -96,7 +97,7 @@ void run(const request &r) {
   catch_interrupts();
   const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), where.tables, log, tables_in_use().cpu, r.afresh, r.once});
   if (end == tuning_end::nothing_to_do) fmt::print("{} for {}: tuned already, as {} says\n", spec.name, target.name, log.string());
-  if (end == tuning_end::interrupted) throw CLI::RuntimeError(130);
+  if (end == tuning_end::interrupted) throw CLI::RuntimeError(exit_status::interrupted);
 }
 } // namespace
 

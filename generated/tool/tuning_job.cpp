@@ -1,4 +1,5 @@
 #include "generated/tool/tuning_job.hpp"
+#include "generated/command_line.hpp"
 #include "generated/timing/interrupt.hpp"
 #include "generated/digest.hpp"
 #include "generated/emitter.hpp"
@@ -123,7 +124,7 @@ private:
     for (const bucket_search &s : searches_) {
       if (s.key.bucket != r.bucket) continue;
       if (r.t.point.text() == s.search.space().starts.front().text() && r.t.status != trial_status::ok)
-        throw std::runtime_error(fmt::format("the default schedule of {} for {} fails ({}): {}", order_.spec.name, name_of(r.bucket), name_of(r.t.status), r.t.why));
+        throw failed_kernel(fmt::format("the default schedule of {} for {} fails ({}): {}", order_.spec.name, name_of(r.bucket), name_of(r.t.status), r.t.why));
       if (s.search.best() && s.search.best()->point.text() == r.t.point.text()) {
         measurer_.set_best(r.bucket, r.t.ratio);
         progress_.better(r);

@@ -2,8 +2,8 @@
 # Commands that have nothing to do say so, fail, and leave nothing behind.
 function(must_fail expected)
   execute_process(COMMAND ${TOOL} ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
-  if(result EQUAL 0 OR NOT said MATCHES "${expected}")
-    message(FATAL_ERROR "attune ${ARGN}: expected a failure that says \"${expected}\", got status ${result} and:\n${said}")
+  if(NOT result EQUAL 2 OR NOT said MATCHES "${expected}")
+    message(FATAL_ERROR "attune ${ARGN}: expected status 2 and \"${expected}\", got status ${result} and:\n${said}")
   endif()
 endfunction()
 
@@ -14,6 +14,10 @@ if(EXISTS ${FOLDER})
 endif()
 
 must_fail("there is no subcommand \"frob\"" frob)
+must_fail("--frob" check article2_single_head --frob)
+must_fail("SPEC is required" check)
+must_fail("there is no spec \"article\"" check article)
+must_fail("--time is \"soon\"" tune article2_single_head --time soon)
 must_fail("--tables ${FOLDER}/tables: there is no such folder" emit article2_single_head -t avx2 --out ${FOLDER} --tables ${FOLDER}/tables)
 must_fail("--cpu says \"amd-zen44\", and there is no table of such a CPU; there are tables of amd-zen4, and this machine is " emit article2_single_head -t avx2 --out ${FOLDER} --cpu amd-zen44)
 set(ENV{ATTUNE_CPU} amd-zen44)
