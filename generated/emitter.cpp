@@ -59,7 +59,7 @@ std::vector<emitted_kernel> plan_kernels(const emission_order &order, const std:
     const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const emitted_kernel &k) { return k.schedule.text() == point.text(); });
     if (same != kernels.end()) {
       same->buckets.push_back(bucket);
-      if (order.pinned.count(bucket)) same->schedule.origin = point.origin;
+      if (order.pinned.count(bucket)) same->schedule = point;
     } else kernels.push_back({{bucket}, "", point});
   }
   for (emitted_kernel &k : kernels)
@@ -149,8 +149,11 @@ emission emit(const emission_order &order) try {
   const strict_reporter strict;
   manifest m = plan(order);
   const fs::path file = manifest_path(order.directory, m.spec, m.target);
-  if (const auto earlier = read_manifest(file); earlier && earlier->fingerprint == m.fingerprint && stands(order, *earlier))
+  if (auto earlier = read_manifest(file); earlier && earlier->fingerprint == m.fingerprint && stands(order, *earlier)) {
+    earlier->kernels = m.kernels; // the same but for their explanations, which other specs' records may change
+    write(*earlier, file);
     return {m.refused.empty() ? emission::unchanged : emission::refused, *earlier};
+  }
   if (m.refused.empty()) compile(order, m);
   else fs::remove(order.directory / fmt::format("{}.{}.o", stem_of(m.spec), m.target));
   write(m, file);

@@ -10,11 +10,11 @@ using json = nlohmann::ordered_json;
 json json_of(const schedule_point &point) {
   json parameters = json::object();
   for (const auto &[name, value] : point.parameters) parameters[name] = value;
-  return {{"family", point.family}, {"parameters", parameters}, {"origin", point.origin}, {"text", point.text()}};
+  return {{"family", point.family}, {"parameters", parameters}, {"origin", point.origin}, {"why", point.why}, {"text", point.text()}};
 }
 
 schedule_point schedule_from(const json &j) {
-  schedule_point point{j.at("family"), {}, j.at("origin")};
+  schedule_point point{j.at("family"), {}, j.at("origin"), j.at("why")};
   for (const auto &[name, value] : j.at("parameters").items()) point.parameters.emplace_back(name, value);
   return point;
 }

@@ -39,7 +39,11 @@ std::string why_not(const operator_description &op, const target_info &target) {
 schedule_point choose_schedule(const operator_description &op, const target_info &target, length_bucket bucket) {
   if (const auto recorded = look_up(op, target, bucket)) return *recorded;
   std::string reason;
-  if (const schedule_family *f = preferred_family(op, target, bucket, reason)) return f->default_point(op, target);
+  if (const schedule_family *f = preferred_family(op, target, bucket, reason)) {
+    schedule_point point = f->default_point(op, target);
+    point.why = why_no_record(op, target, bucket);
+    return point;
+  }
   throw std::invalid_argument("no schedule for " + op.name + " on " + target.name + " (" + name_of(bucket) + "): " + reason);
 }
 

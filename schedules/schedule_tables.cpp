@@ -114,7 +114,10 @@ std::optional<schedule_point> best_of_similar(const std::vector<schedule_table> 
       ++s.count;
     }
   const auto best = std::max_element(by_schedule.begin(), by_schedule.end(), [](const auto &a, const auto &b) { return a.second.average() < b.second.average(); });
-  return best == by_schedule.end() ? std::nullopt : std::optional(chosen(best->second.first));
+  if (best == by_schedule.end()) return std::nullopt;
+  schedule_point point = chosen(best->second.first);
+  point.why = "of " + best->second.first.record->spec + ", which has the same shape";
+  return point;
 }
 
 table_places &places() {
@@ -233,6 +236,25 @@ std::optional<schedule_point> look_up(const table_places &where, const operator_
     }
   }
   return std::nullopt;
+}
+
+std::string why_no_record(const operator_description &op, const target_info &target, length_bucket bucket) {
+  const std::string hash = spec_hash(op);
+  bool any_table = false, other_lengths = false;
+  for (const fs::path &folder : places().folders) {
+    const folder_tables found = tables_in(folder, target.name, places().cpu, say_once);
+    for (const auto *tables : {&found.exact, &found.others})
+      for (const schedule_table &table : *tables) {
+        any_table = true;
+        for (const table_record &r : table.records) {
+          if (r.hash != hash) continue;
+          if (r.bucket == bucket) return "its record in table " + table.target + "/" + table.cpu + " cannot be used: " + why_unusable(op, target, bucket, r.schedule);
+          other_lengths = true;
+        }
+      }
+  }
+  if (!any_table) return std::string("there is no table for ") + target.name;
+  return other_lengths ? "tables have records of this spec for other lengths alone" : "no table has a record of this spec, or of one of its shape, for these lengths";
 }
 
 std::optional<schedule_point> look_up(const operator_description &op, const target_info &target, length_bucket bucket) {

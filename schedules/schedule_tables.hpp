@@ -85,4 +85,7 @@ std::optional<schedule_point> look_up(const table_places &, const operator_descr
 /// The same in the tables in use; what is passed over is said once, on stderr.
 std::optional<schedule_point> look_up(const operator_description &, const target_info &, length_bucket);
 
+/// Why look_up finds nothing in the tables in use.
+std::string why_no_record(const operator_description &, const target_info &, length_bucket);
+
 } // namespace attune

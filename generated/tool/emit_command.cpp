@@ -47,6 +47,8 @@ void require_a_target(const operator_description &spec, const std::vector<std::s
   throw std::runtime_error(fmt::format("nothing of {} was emitted: each target refuses it{}", spec.name, reasons));
 }
 
+std::string origin_text(const schedule_point &p) { return p.why.empty() ? p.origin : fmt::format("{}: {}", p.origin, p.why); }
+
 /// One row for each kernel; where there are several, with the buckets that each is for.
 void add_rows(table &rows, const emission &done) {
   const manifest &m = done.record;
@@ -56,7 +58,7 @@ void add_rows(table &rows, const emission &done) {
     if (m.kernels.size() > 1)
       for (const length_bucket b : k.buckets) buckets.push_back(name_of(b));
     rows.push_back(columns);
-    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(), k.schedule.origin));
+    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(), origin_text(k.schedule)));
     columns.assign(columns.size(), "");
   }
 }

@@ -69,7 +69,7 @@ nlohmann::ordered_json schedules_of(const operator_description &d, const target_
   nlohmann::ordered_json schedules;
   for (const length_bucket b : buckets_of(d.n)) {
     const schedule_point point = choose_schedule(d, target, b);
-    schedules[name_of(b)] = {{"text", point.text()}, {"origin", point.origin}};
+    schedules[name_of(b)] = {{"text", point.text()}, {"origin", point.origin}, {"why", point.why}};
   }
   return schedules;
 }

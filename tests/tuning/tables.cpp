@@ -170,6 +170,41 @@ TEST_CASE("the schedule that is chosen comes from the tables in use, or else is 
   use_tables(before);
 }
 
+TEST_CASE("a default says why it is one, and another spec's schedule whose it is") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  const table_places before = tables_in_use();
+  use_tables({{t.user.path, t.shipped.path}, "this-cpu"});
+  const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
+  CHECK(why() == "there is no table for avx2");
+  t.add(t.shipped, "this-cpu", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
+  CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
+  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 25), 1.25));
+  CHECK(why(length_bucket::prefill_short) == "tables have records of this spec for other lengths alone");
+  CHECK_THAT(why(), Contains("its record in table avx2/other-cpu cannot be used: ") && Contains("must divide query_tile (25)"));
+  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.25));
+  CHECK(why() == "of similar, which has the same shape");
+  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(why() == "");
+  use_tables(before);
+}
+
+TEST_CASE("a manifest's reasons are those of the tables, also where its object stands") {
+  tables t;
+  const own_folder out;
+  const operator_description op = small_operator(4, 64);
+  const table_places before = tables_in_use();
+  use_tables({{t.shipped.path}, "this-cpu"});
+  const auto emitted = [&] { return emit({op, avx2, "tested", out.path, {}}); };
+  const auto why = [&] { return read_manifest(manifest_path(out.path, "small", "avx2"))->kernels.back().schedule.why; };
+  CHECK(emitted().outcome == emission::emitted);
+  CHECK(why() == "there is no table for avx2");
+  t.add(t.shipped, "this-cpu", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
+  CHECK(emitted().outcome == emission::unchanged);
+  CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
+  use_tables(before);
+}
+
 TEST_CASE("what is passed over is said once, however often it is looked up") {
   tables t;
   const operator_description op = small_operator(4, 64);

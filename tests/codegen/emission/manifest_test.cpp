@@ -35,6 +35,7 @@ TEST_CASE("the manifest of an emitted object") {
   CHECK(kernel.at("schedule").at("family") == point.family);
   CHECK(kernel.at("schedule").at("text") == point.text());
   CHECK(kernel.at("schedule").at("origin") == point.origin);
+  CHECK(kernel.at("schedule").at("why") == point.why);
   CHECK(kernel.at("schedule").at("parameters").size() == point.parameters.size());
   for (const auto &[name, value] : point.parameters) CHECK(kernel.at("schedule").at("parameters").at(name) == value);
   CHECK(m.at("panel_lanes") == 0);
@@ -60,7 +61,7 @@ TEST_CASE("a manifest reads back as it was written") {
   const own_folder folder;
   manifest m;
   m.spec = "app::gpt2", m.canonical_text = "two\nlines", m.hash = "00ff", m.target = "neon", m.halide_target = "arm-64-linux";
-  m.kernels = {{{length_bucket::decode_short, length_bucket::prefill_short}, "first", {"row_tile", {{"query_tile", 8}}, "table neon/some_core"}},
+  m.kernels = {{{length_bucket::decode_short, length_bucket::prefill_short}, "first", {"row_tile", {{"query_tile", 8}}, "table neon/some_core", "of another"}},
                {{length_bucket::decode_long, length_bucket::prefill_long}, "second", {"chunk", {{"query_tile", 16}, {"key_chunk", 512}}, "pinned"}}};
   m.panel_lanes = 16, m.pack = "p", m.object = "o", m.bytes = 7, m.compile_seconds = 0.25, m.fingerprint = "12";
   m.attune_version = "a", m.halide_version = "h", m.llvm_version = "l", m.generator = "g";
@@ -73,6 +74,7 @@ TEST_CASE("a manifest reads back as it was written") {
   CHECK(back->kernels[0].buckets == m.kernels[0].buckets);
   CHECK(back->kernels[0].run == "first");
   CHECK(back->kernels[0].schedule.origin == "table neon/some_core");
+  CHECK(back->kernels[0].schedule.why == "of another");
   CHECK(back->kernels[1].schedule.text() == "chunk query_tile=16 key_chunk=512");
 
   m.refused = "too wide";
