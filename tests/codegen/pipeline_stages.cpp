@@ -161,7 +161,7 @@ TEST_CASE("a projection is x W + bias, and packing puts W where it looks") {
   input.for_each_element([&](int k, int r) { input(k, r) = static_cast<float>(k - 2 * r); });
   bias.for_each_element([&](int n) { bias(n) = static_cast<float>(n); });
 
-  packing pack(element_type::f32, {lanes, false});
+  packing pack(element_type::f32, {lanes, false, false});
   pack.weight.set(weight);
   Buffer<float> packed = pack.packed.realize({lanes * in, 3}, jit);
   CHECK(packed(5, 2) == 0.0f); // past the last output feature
@@ -170,7 +170,7 @@ TEST_CASE("a projection is x W + bias, and packing puts W where it looks") {
   op.n.source = source_kind::projection;
   op.n.model_dim = in;
   call_arguments args(op);
-  projection p("y", in, out, {lanes, false}, element_type::f32, args.query_matrix);
+  projection p("y", in, out, {lanes, false, false}, element_type::f32, args.query_matrix);
   p.of([&](Expr feature, Expr row, Expr) { return input(feature, row); });
   args.query_matrix.panels.set(packed);
   args.query_matrix.bias.set(bias);
@@ -191,7 +191,7 @@ TEST_CASE("a projection over pairs of bf16: two features of an output side by si
   input.for_each_element([&](int k, int r) { input(k, r) = static_cast<std::uint16_t>(bits_of(static_cast<float>(k - 2 * r)) >> 16); });
   bias.for_each_element([&](int n) { bias(n) = static_cast<float>(n); });
 
-  packing pack(element_type::bf16, {lanes, true});
+  packing pack(element_type::bf16, {lanes, true, false});
   pack.weight.set(weight);
   Buffer<std::uint16_t> packed = pack.packed.realize({lanes * in, 3}, jit);
   CHECK(packed(2 * 3 + 1, 0) == bits_of(weight(3, 1)) >> 16);             // row of features 0 and 1: feature 1 of output 3
@@ -203,7 +203,7 @@ TEST_CASE("a projection over pairs of bf16: two features of an output side by si
   op.n.model_dim = in;
   op.n.element = element_type::bf16;
   call_arguments args(op);
-  projection p("y", in, out, {lanes, true}, element_type::bf16, args.query_matrix);
+  projection p("y", in, out, {lanes, true, false}, element_type::bf16, args.query_matrix);
   p.of([&](Expr feature, Expr row, Expr) { return input(feature, row); });
   args.query_matrix.panels.set(packed);
   args.query_matrix.bias.set(bias);

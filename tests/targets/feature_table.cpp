@@ -122,7 +122,7 @@ void print_row(const feature &f) {
   std::vector<std::string> carrying, tests;
   for (const target_info &t : all_targets)
     if ((f.on_devices || t.device == device_kind::cpu) && why_not(op, t).empty()) carrying.push_back(t.name);
-  for (const char *test : f.tests) tests.push_back("`" + std::string(test) + "`");
+  for (const char *test : f.tests) tests.push_back(std::string("`").append(test).append("`"));
   const bool everywhere = carrying.size() == std::size(all_targets);
   std::printf("| %s | %s | %s |\n", f.what, everywhere ? "all" : joined(carrying).c_str(), joined(tests).c_str());
 }
