@@ -2,6 +2,7 @@
 #include "schedules/loop_nest.hpp"
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace attune {
 using namespace Halide;
@@ -121,24 +122,65 @@ Stmt transposition(const std::string &func, const loop_nest &nest) {
   for (const loop_of &loop : nest.loops) from.start(loop), to.start(loop);
   return call_hook("attune_transpose_pairs", {tensor_of(from), bytes(from.index, 4), bytes(from_pair, 4), tensor_of(to), bytes(to.index, 2), bytes(to_row, 2), constant_extent(func, row)});
 }
+
+/// How the loops of a product's update stand behind those that set it to 0.
+class update_of final : public IRVisitor {
+public:
+  explicit update_of(const std::string &func) : begin_(func + ".s1.") {}
+  int parts = 0;
+  bool conditional = false; ///< Halide moves a condition out of loops that it does not depend on
+
+private:
+  using IRVisitor::visit;
+  void visit(const IfThenElse *op) override {
+    const bool around = std::exchange(in_condition_, true);
+    IRVisitor::visit(op);
+    in_condition_ = around;
+  }
+  void visit(const For *op) override {
+    if (!begins_with(op->name, begin_)) return IRVisitor::visit(op);
+    ++parts;
+    conditional |= in_condition_;
+  }
+
+  std::string begin_;
+  bool in_condition_ = false;
+};
 } // namespace
 
-Stmt tile_products::visit(const For *op) {
+Stmt tile_products::visit(const Block *op) {
+  const For *zeros = op->first.as<For>();
   for (const std::string &func : funcs_.products) {
-    if (begins_with(op->name, func + ".s0.")) return Evaluate::make(0); // tiles begin at 0 by themselves
-    if (!begins_with(op->name, func + ".s1.")) continue;
-    has_tiles_ = true;
-    return product_nest(func, op).tiles();
+    if (!zeros || !begins_with(zeros->name, func + ".s0.")) continue;
+    update_of update(func);
+    op->rest.accept(&update);
+    if (update.parts > 1) fail(func, "its loops are in " + std::to_string(update.parts) + " parts, each of which would begin at 0");
+    const Stmt rest = mutate(op->rest);
+    return update.parts == 1 && !update.conditional ? rest : Block::make(op->first, rest); // tiles begin at 0 by themselves
   }
+  return IRMutator::visit(op);
+}
+
+Stmt tile_products::visit(const For *op) {
+  for (const std::string &func : funcs_.products)
+    if (begins_with(op->name, func + ".s1.")) {
+      if (!in_task_) fail(func, "there is no parallel loop around it, whose tasks would configure them");
+      has_tiles_ = true;
+      return product_nest(func, op).tiles();
+    }
   for (const std::string &func : funcs_.transposed)
     if (begins_with(op->name, func + ".s0."))
       if (const auto nest = nest_of(func, op)) return transposition(func, *nest); // else the loop around such blocks
-  const Stmt changed = IRMutator::visit(op);
-  if (op->for_type != ForType::Parallel || !has_tiles_) return changed;
-  has_tiles_ = false; // configured once in each task of the innermost parallel loop
-  const For *loop = changed.as<For>();
-  return For::make(loop->name, loop->min, loop->extent, loop->for_type, loop->partition_policy, loop->device_api,
-                   Block::make({call_hook("attune_configure_tiles", {}), loop->body, call_hook("attune_release_tiles", {})}));
+  return op->for_type == ForType::Parallel ? task(op) : IRMutator::visit(op);
+}
+
+/// Tiles are configured once in each task.
+Stmt tile_products::task(const For *op) {
+  const bool was_in_task = std::exchange(in_task_, true), had_tiles = std::exchange(has_tiles_, false);
+  Stmt body = mutate(op->body);
+  if (has_tiles_) body = Block::make({call_hook("attune_configure_tiles", {}), body, call_hook("attune_release_tiles", {})});
+  in_task_ = was_in_task, has_tiles_ = had_tiles;
+  return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api, body);
 }
 
 } // namespace attune

@@ -32,10 +32,12 @@ public:
 
 private:
   using Halide::Internal::IRMutator::visit;
+  Halide::Internal::Stmt visit(const Halide::Internal::Block *) override;
   Halide::Internal::Stmt visit(const Halide::Internal::For *) override;
+  Halide::Internal::Stmt task(const Halide::Internal::For *);
 
   tiled_funcs funcs_;
-  bool has_tiles_ = false; ///< since the last parallel loop
+  bool in_task_ = false, has_tiles_ = false; ///< of the innermost parallel loop around: that there is one, that it multiplies by tiles
 };
 
 } // namespace attune

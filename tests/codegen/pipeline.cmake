@@ -5,6 +5,7 @@ attune_test(pipeline_stages SOURCES pipeline_stages.cpp LIBRARIES attune_generat
 attune_test(tiles SOURCES tiles.cpp LIBRARIES attune_generate)
 attune_add_pinned_program(families SOURCES families.cpp)
 attune_test_on_targets(families LABELS codegen TARGETS ${ATTUNE_TEST_TARGETS})
+attune_test(tile_products_pass SOURCES tile_products_pass.cpp LIBRARIES attune_generate)
 attune_add_pinned_program(tiled_products SOURCES tiled_products.cpp)
 attune_test_on_targets(tiled_products LABELS codegen TARGETS avx512_amx)
 attune_test(schedule_rules SOURCES schedule_rules.cpp LIBRARIES attune_generate)
