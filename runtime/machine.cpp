@@ -77,7 +77,8 @@ std::string missing_on_cpu(target_id id) {
     case target_id::avx512_amx: {
       const std::string vectors = absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, fp16});
       const bool tiles = bit(seven.d, 24) && bit(seven.d, 22) && (saved & 0x60000u) == 0x60000u; // AMX-TILE, AMX-BF16; tile configuration and data
-      return vectors.empty() ? absent({{"AMX's tiles of bf16", tiles && may_use_tiles()}}) : vectors;
+      if (!vectors.empty()) return vectors;
+      return absent({{"AMX's tiles of bf16", tiles}, {"Linux's permission to use AMX's tiles (arch_prctl)", !tiles || may_use_tiles()}});
     }
     default: return absent({avx2, fma, f16c}); // the host code of a GPU target too
   }

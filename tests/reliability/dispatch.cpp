@@ -4,6 +4,7 @@
 #include "runtime/machine.hpp"
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -35,9 +36,13 @@ TEST_CASE("every target is reported, with what is missing where it cannot run") 
 }
 
 #if defined(__x86_64__)
-TEST_CASE("CPU features agree with the kernel's list") {
+std::set<std::string> words_of_cpuinfo() {
   std::ifstream file("/proc/cpuinfo");
-  const std::set<std::string> words{std::istream_iterator<std::string>(file), {}};
+  return {std::istream_iterator<std::string>(file), {}};
+}
+
+TEST_CASE("CPU features agree with the kernel's list") {
+  const std::set<std::string> words = words_of_cpuinfo();
   const auto all = [&](std::initializer_list<const char *> names) {
     return std::all_of(names.begin(), names.end(), [&](const char *n) { return words.count(n) == 1; });
   };
@@ -48,6 +53,14 @@ TEST_CASE("CPU features agree with the kernel's list") {
         (avx512 && all({"avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "gfni", "sse4a"})));
   CHECK(missing_for(target_id::avx512_amx).empty() ==
         (avx512 && all({"avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "avx512_fp16", "gfni", "amx_tile", "amx_bf16"})));
+}
+
+TEST_CASE("tiles that Linux refuses: the reason is not the CPU", "[.small_signal_stack]") {
+  if (words_of_cpuinfo().count("amx_bf16") == 0) std::exit(77);
+  static char small[8192]; // tiles alone take as much
+  const stack_t stack{small, 0, sizeof small};
+  REQUIRE(sigaltstack(&stack, nullptr) == 0);
+  CHECK(missing_for(target_id::avx512_amx) == "Linux's permission to use AMX's tiles (arch_prctl)");
 }
 #endif
 
