@@ -68,10 +68,10 @@ void schedule_tiled_scores(blocked_attention &a, blocked_attention::score_pass &
 }
 
 void schedule_tiled_values(blocked_attention &a, const operator_description &op) {
-  Var ko("ko"), ki("ki");
   a.value_columns.compute_at(a.sum, a.c).bound(a.e, 0, 2).bound_extent(a.d, op.n.value_dim).bound_extent(a.t, 1)
-      .align_storage(a.k, a.cut.key_chunk / 2 + tile_pairs).split(a.k, ko, ki, tile_pairs).reorder(a.e, ki, a.d, ko);
-  a.staged_values.compute_at(a.value_columns, ko).bound_extent(a.d, op.n.value_dim).bound_extent(a.k, tile_pairs).vectorize(a.d, lanes).unroll(a.d, unrolled(op.n.value_dim / lanes));
+      .align_storage(a.k, a.cut.key_chunk / 2 + tile_pairs); // rows a power of two apart would meet in few sets of the caches
+  a.value_columns.update().reorder(a.e, a.value_blocks.x, a.d, a.value_blocks.y);
+  a.staged_values.compute_at(a.value_columns, a.value_blocks.y).bound_extent(a.d, op.n.value_dim).bound_extent(a.k, tile_pairs).vectorize(a.d, lanes).unroll(a.d, unrolled(op.n.value_dim / lanes));
 }
 
 void schedule_tiled_sum(blocked_attention &a, const operator_description &op, const schedule_point &point) {

@@ -112,15 +112,18 @@ Stmt product_nest::tiles() const {
 /// A block of 16 rows of pairs, transposed.
 Stmt transposition(const std::string &func, const loop_nest &nest) {
   const auto loaded = only_load(nest.value);
-  if (!loaded || nest.loops.size() != 3 || !is_const_one(nest.condition)) fail(func, "what is transposed is no copy");
+  if (!loaded || nest.loops.size() != 3) fail(func, "what is transposed is no copy");
   place from = *loaded, to = nest.stored;
   const loop_of &row = nest.loops[0], &pair = nest.loops[1], &half = nest.loops[2];
   const auto steps = [](const place &p, const loop_of &loop, int elements) { return p.step(loop).defined() && is_const(p.step(loop), elements); };
   if (!steps(from, row, 1) || !steps(to, pair, 2) || !steps(to, half, 1) || !steps(from, half, 0) || constant_extent(func, pair) != tile_pairs || constant_extent(func, row) % tile_rows != 0)
     fail(func, "its loops are not half, pair and row" + described(nest, {to, from}));
+  for (const loop_of &loop : nest.loops)
+    if (expr_uses_var(nest.condition, loop.name)) fail(func, "the condition on a copy is not the same in all of a block");
   const Expr from_pair = from.step(pair), to_row = to.step(row);
   for (const loop_of &loop : nest.loops) from.start(loop), to.start(loop);
-  return call_hook("attune_transpose_pairs", {tensor_of(from), bytes(from.index, 4), bytes(from_pair, 4), tensor_of(to), bytes(to.index, 2), bytes(to_row, 2), constant_extent(func, row)});
+  const Stmt call = call_hook("attune_transpose_pairs", {tensor_of(from), bytes(from.index, 4), bytes(from_pair, 4), tensor_of(to), bytes(to.index, 2), bytes(to_row, 2), constant_extent(func, row)});
+  return is_const_one(nest.condition) ? call : IfThenElse::make(nest.condition, call);
 }
 
 /// How the loops of a product's update stand behind those that set it to 0.
@@ -169,7 +172,7 @@ Stmt tile_products::visit(const For *op) {
       return product_nest(func, op).tiles();
     }
   for (const std::string &func : funcs_.transposed)
-    if (begins_with(op->name, func + ".s0."))
+    if (begins_with(op->name, func + ".s1."))
       if (const auto nest = nest_of(func, op)) return transposition(func, *nest); // else the loop around such blocks
   return op->for_type == ForType::Parallel ? task(op) : IRMutator::visit(op);
 }

@@ -48,7 +48,7 @@ void blocked_attention::define_operands(const attention_source &source) {
     if (!cut.tiles) value_pairs(e, d, k, c, t, h, b) = value(e);
     else {
       staged_values(d, k, c, t, h, b) = concat_bits({value(0), value(1)});
-      value_columns(e, k, d, c, t, h, b) = half_of(staged_values(d, k, c, t, h, b), e);
+      define_value_columns();
     }
     return;
   }

@@ -45,6 +45,7 @@ struct blocked_attention {
   blocking cut;
   Halide::Var d{"d"}, q{"q"}, k{"k"}, c{"c"}, t{"t"}, h{"h"}, b{"b"}, g{"g"}, e{"e"}, s{"s"}, block{"block"};
   Halide::Func staged_query{"staged_query"}, query_tile{"query_tile"}, key_rows{"key_rows"}, value_rows{"value_rows"}, value_pairs{"value_pairs"}, staged_values{"staged_values"}, value_columns{"value_columns"};
+  Halide::RDom value_blocks; ///< of `value_columns`: (pair, block of pairs) that the tile's rows may need
   Halide::Func full_key_rows{"full_key_rows"}, full_value_rows{"full_value_rows"}; ///< where loops guarantee that the key exists
   tile_classifier classify;
   Halide::Func tile_map{"tile_map"}; ///< i32 tile_class; defined where masks are not affine
@@ -101,6 +102,7 @@ private:
   /// Loops over (part of a register tile, register tile, block) of the blocks that are not empty.
   Halide::RDom used_blocks(const char *name, int parts);
   void define_operands(const attention_source &);
+  void define_value_columns();
   void define_rows();
   void define_weights();
   void define_weight_pairs();

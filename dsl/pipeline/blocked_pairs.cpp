@@ -28,6 +28,18 @@ void blocked_attention::define_weight_pairs() {
   chunk_total(q, c, t, h, b) = all;
 }
 
+void blocked_attention::define_value_columns() {
+  const int pairs = cut.value_unroll / 2, of_block = cut.key_block / cut.value_unroll; // the tile map's blocks are used as a whole
+  const key_limits limits = limits_of(op, args, first_query(), last_query(), b);
+  const Expr first_block = c * (chunk_keys / cut.value_unroll);
+  value_blocks = RDom(0, pairs, 0, chunk_keys / cut.value_unroll, "value_blocks");
+  value_blocks.where(value_blocks.y >= limits.begin / cut.key_block * of_block - first_block);
+  value_blocks.where(value_blocks.y < (limits.end + (cut.key_block - 1)) / cut.key_block * of_block - first_block);
+  const Expr pair = value_blocks.y * pairs + value_blocks.x;
+  value_columns(e, k, d, c, t, h, b) = undef<std::uint16_t>();
+  value_columns(e, pair, d, c, t, h, b) = half_of(staged_values(d, pair, c, t, h, b), e);
+}
+
 void blocked_attention::add_pair_sum_pass(const RDom &keys, const Expr &pair) {
   const Expr row = g * cut.row_group + q, weight = weights(keys.x, row % cut.strip, row / cut.strip, pair, c, t, h, b);
   const Expr value = cut.tiles ? value_columns(keys.x, pair, d, c, t, h, b) : value_pairs(keys.x, d, pair, c, t, h, b);
