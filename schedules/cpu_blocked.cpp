@@ -43,18 +43,11 @@ bool multiplies_pairs(const operator_description &op, const target_info &target)
 namespace {
 /// Bytes that a task keeps of the chunks' weighted sums, against so many keys that it counts. A call's scratch stays below 8 MiB on
 /// each thread; the rest of it is one chunk's scores and weights.
-constexpr int many_keys = 131'072;
+constexpr int many_keys = 131'072, most_bytes = 6 << 20;
 } // namespace
 
 std::int64_t bytes_of_sums(const operator_description &op, int query_tile, int key_chunk) {
   return std::int64_t{(many_keys + key_chunk - 1) / key_chunk} * query_tile * op.n.value_dim * 4;
-}
-
-std::string broken_rule_of_sums(const operator_description &op, const blocking &cut) {
-  const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk);
-  if (bytes <= most_bytes_of_sums) return "";
-  return "query_tile x value_dim x chunks would take " + std::to_string(bytes >> 10) + " KiB of scratch for " + std::to_string(many_keys) + " keys, and " +
-         std::to_string(most_bytes_of_sums >> 10) + " KiB is the most: a longer key_chunk takes less";
 }
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
@@ -88,7 +81,7 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
   else // NEON: 24 accumulators in the scores, 16 in the weighted sum : the widest that do not spill
     s = {16, 480, 2, 12, 8, 2, 4};
   const int key_block = is_affine(op) ? s.dot_keys : s.dot_keys * std::max(1, 32 / s.dot_keys);
-  while (family == "chunk" && bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes_of_sums) s.key_chunk *= 2;
+  while (family == "chunk" && bytes_of_sums(op, s.query_tile, s.key_chunk - s.key_chunk % key_block) > most_bytes) s.key_chunk *= 2;
   schedule_point p{family, {{"query_tile", s.query_tile}}, "default"};
   if (family != "row_tile") p.parameters.emplace_back("key_chunk", s.key_chunk - s.key_chunk % key_block);
   for (const auto &parameter : std::initializer_list<std::pair<std::string, int>>{{"key_block", key_block}, {"query_vectors", s.query_vectors},
@@ -109,7 +102,11 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
         fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
         fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
-  return p.family == "chunk" ? broken_rule_of_sums(op, cut) : "";
+  if (p.family == "chunk")
+    if (const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk); bytes > most_bytes)
+      return "query_tile x value_dim x chunks would take " + std::to_string(bytes >> 10) + " KiB of scratch for " + std::to_string(many_keys) + " keys, and " +
+             std::to_string(most_bytes >> 10) + " KiB is the most: a longer key_chunk takes less";
+  return "";
 }
 
 namespace {

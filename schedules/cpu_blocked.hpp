@@ -18,10 +18,8 @@ bool multiplies_pairs(const operator_description &, const target_info &);
 /// The structural part of a point.
 blocking blocking_of(const operator_description &, const target_info &, const schedule_point &);
 
-/// Bytes that a task keeps of the chunks' weighted sums against very many keys, the most that it may keep, and why a cut keeps more.
+/// Bytes that a task keeps of the chunks' weighted sums against very many keys (131,072).
 std::int64_t bytes_of_sums(const operator_description &, int query_tile, int key_chunk);
-constexpr std::int64_t most_bytes_of_sums = 6 << 20;
-std::string broken_rule_of_sums(const operator_description &, const blocking &);
 
 /// Lays the pipeline out. `result` is the Func that the tiles write, with axes (d, q, h, b); `of_rows`, with axes (q, h, b), are what
 /// they write of each row beside it.

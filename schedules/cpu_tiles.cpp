@@ -9,6 +9,13 @@ namespace {
 constexpr int tile_keys = 2 * tile_pairs; ///< keys that one step of the weighted sum takes
 constexpr int lanes = 16;
 
+/// Bytes that a task keeps against very many keys, but for a strip's scores and weights: sums of chunks, and a chunk's values transposed.
+/// A call's scratch stays below 8 MiB on each thread.
+constexpr std::int64_t most_bytes = 7 << 20;
+std::int64_t kept_bytes(const operator_description &op, int query_tile, int key_chunk) {
+  return bytes_of_sums(op, query_tile, key_chunk) + std::int64_t{key_chunk + tile_keys} * op.n.value_dim * 2;
+}
+
 /// Features of a value in one group of tiles.
 int value_tile_of(const operator_description &op, const schedule_point &point) {
   int features = tile_rows * point.at("value_tiles");
@@ -35,9 +42,11 @@ std::vector<schedule_parameter> cpu_tiles_parameters() {
 }
 
 schedule_point cpu_tiles_default(const operator_description &op) {
-  const int query_tile = 128;
-  int key_chunk = 1024;
-  while (bytes_of_sums(op, query_tile, key_chunk) > most_bytes_of_sums) key_chunk *= 2;
+  int query_tile = 128, key_chunk = 1024;
+  while (kept_bytes(op, query_tile, key_chunk) > most_bytes) {
+    if (key_chunk >= 2048 && query_tile > 32) query_tile /= 2;
+    else key_chunk *= 2;
+  }
   return {"tiles", {{"query_tile", query_tile}, {"key_chunk", key_chunk}, {"key_block", 32}, {"query_vectors", 2}, {"dot_keys", 32}, {"value_tiles", 2}}, "default"};
 }
 
@@ -55,7 +64,10 @@ std::string cpu_tiles_broken_rule(const operator_description &op, const schedule
         divides("dot_keys", cut.dot_keys, "key_block", cut.key_block), divides("a step of the weighted sum", tile_keys, "key_block", cut.key_block),
         divides("key_block", cut.key_block, "key_chunk", cut.key_chunk)})
     if (!broken.empty()) return broken;
-  return broken_rule_of_sums(op, cut);
+  const std::int64_t bytes = kept_bytes(op, cut.query_tile, cut.key_chunk);
+  if (bytes <= most_bytes) return "";
+  return "sums of chunks and a chunk's values would take " + std::to_string(bytes >> 10) + " KiB of scratch for very many keys, and " + std::to_string(most_bytes >> 10) +
+         " KiB is the most: choose another query_tile or key_chunk";
 }
 
 void schedule_tiled_scores(blocked_attention &a, blocked_attention::score_pass &pass, const operator_description &op) {

@@ -122,7 +122,12 @@ TEST_CASE("tiles take bf16 in whole tiles, on targets that have them") {
   const schedule_point p = tiles.default_point(op, amx);
   CHECK_THAT(broken_rule(op, amx, any_length, with(p, "dot_keys", 8)), Contains("a tile's rows (16) must divide dot_keys (8)"));
   CHECK_THAT(broken_rule(op, amx, any_length, with(with(p, "dot_keys", 16), "key_block", 16)), Contains("a step of the weighted sum (32) must divide key_block (16)"));
-  op.n.head_dim = 48;
+  for (const int dim : {16, 64, 128, 256, 512}) {
+    op.n.value_dim = dim;
+    CHECK(broken_rule(op, amx, any_length, tiles.default_point(op, amx)) == "");
+  }
+  CHECK_THAT(broken_rule(op, amx, any_length, p), Contains("33824 KiB of scratch")); // the default for 64 features, with 512
+  op.n.head_dim = 48, op.n.value_dim = 64;
   CHECK_THAT(tiles.why_not(op, amx, any_length), Contains("here they are 48 and 64"));
   CHECK(choose_schedule(op, amx, any_length).family == "chunk");
 }
