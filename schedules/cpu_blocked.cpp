@@ -10,17 +10,14 @@ struct lane_plan {
   int query;       ///< vectors of queries
   int head_dim;    ///< vectors of features where they are copied
   int value_dim;   ///< vectors of output features
-  int value_tile;  ///< output features of one register tile of the weighted sum
   int unrolled_values; ///< vectors of output features that are copied at a time
   int strips;      ///< whose scores and weights are kept at a time: all of a tile, or one
   Var strips_at;   ///< the loop of the weighted sum that they are computed in
 };
-lane_plan lanes_of(const operator_description &op, const target_info &target, const schedule_point &point, const blocked_attention &a) {
+lane_plan lanes_of(const operator_description &op, const target_info &target, const blocked_attention &a) {
   const int widest = f32_lanes(target);
-  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0, 0, a.cut.tiles ? 1 : a.cut.query_tile / a.cut.strip, a.cut.tiles ? Var("qq") : a.c};
+  lane_plan lanes{widest, lanes_for(op.n.head_dim, widest), lanes_for(op.n.value_dim, widest), 0, a.cut.tiles ? 1 : a.cut.query_tile / a.cut.strip, a.cut.tiles ? Var("qq") : a.c};
   lanes.unrolled_values = unrolled(op.n.value_dim / lanes.value_dim);
-  lanes.value_tile = a.cut.tiles ? 0 : lanes.value_dim * point.at("value_vectors");
-  while (lanes.value_tile > 0 && op.n.value_dim % lanes.value_tile != 0) lanes.value_tile -= lanes.value_dim;
   return lanes;
 }
 } // namespace
@@ -51,6 +48,7 @@ std::int64_t bytes_of_sums(const operator_description &op, int query_tile, int k
 }
 
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &op, const std::string &family) {
+  if (family == "tiles") return cpu_tiles_parameters();
   std::vector<schedule_parameter> all{{"query_tile", "queries per task", {16, 24, 32, 48, 64, 96, 128}},
                                       {"key_block", "keys per entry of the tile map, and unit of the trimmed loops", {4, 8, 12, 16, 24, 32, 64}},
                                       {"query_vectors", "vectors of queries in one register tile of the scores", {1, 2, 3, 4}},
@@ -66,6 +64,7 @@ std::vector<schedule_parameter> cpu_blocked_parameters(const operator_descriptio
 }
 
 schedule_point cpu_blocked_default(const operator_description &op, const target_info &target, const std::string &family) {
+  if (family == "tiles") return cpu_tiles_default(op);
   const bool trimmed = is_trimmed(op);
   const bool narrow = trimmed || op.n.head_dim >= 128;
   struct shape { int query_tile, key_chunk, query_vectors, dot_keys, row_group, value_vectors, unroll; } s;
@@ -91,6 +90,7 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
 }
 
 std::string cpu_blocked_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
+  if (p.family == "tiles") return cpu_tiles_broken_rule(op, p);
   for (const auto &[name, value] : p.parameters)
     if (const std::string broken = positive(name, value); !broken.empty()) return broken;
   const blocking cut = blocking_of(op, target, p);
@@ -154,10 +154,11 @@ void schedule_scores(blocked_attention &a, const lane_plan &lanes, const operato
   rows.update(a.weight_update).split(a.q, qq, qi, lanes.query).reorder(qi, a.weight_keys.x, a.weight_keys.y, a.weight_keys.z, qq, a.s).vectorize(qi, lanes.query).unroll(a.weight_keys.x, 4);
 }
 
-void schedule_sum(blocked_attention &a, const lane_plan &lanes) {
+void schedule_sum(blocked_attention &a, const lane_plan &lanes, const operator_description &op, const schedule_point &point) {
+  const int value_tile = lanes.value_dim * divisor_of(op.n.value_dim / lanes.value_dim, point.at("value_vectors")); // features of one register tile
   Var dd("dd"), di("di"), qq("qq"), qi("qi");
-  a.sum.split(a.d, dd, di, lanes.value_tile).split(a.q, qq, qi, a.cut.row_group).reorder(di, qi, qq, dd, a.c, a.t, a.h, a.b).vectorize(di, lanes.value_dim).unroll(di).unroll(qi);
-  a.group_sum.compute_at(a.sum, qq).bound_extent(a.q, a.cut.row_group).bound_extent(a.g, 1).bound_extent(a.d, lanes.value_tile)
+  a.sum.split(a.d, dd, di, value_tile).split(a.q, qq, qi, a.cut.row_group).reorder(di, qi, qq, dd, a.c, a.t, a.h, a.b).vectorize(di, lanes.value_dim).unroll(di).unroll(qi);
+  a.group_sum.compute_at(a.sum, qq).bound_extent(a.q, a.cut.row_group).bound_extent(a.g, 1).bound_extent(a.d, value_tile)
       .vectorize(a.d, lanes.value_dim).unroll(a.d).unroll(a.q);
   for (std::size_t i = 0; i < a.sum_keys.size(); ++i) {
     RDom &keys = a.sum_keys[i];
@@ -206,7 +207,7 @@ void schedule_running(blocked_attention &a, const place_of &per_tile) {
 } // namespace
 
 void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {
-  const lane_plan lanes = lanes_of(op, target, point, a);
+  const lane_plan lanes = lanes_of(op, target, a);
   const int query_tile = a.cut.query_tile;
   Var qo("qo"), qi("qi"), task("task");
   result.split(a.q, qo, qi, query_tile, TailStrategy::GuardWithIf).reorder(a.d, qi, qo, a.h, a.b);
@@ -248,7 +249,7 @@ void schedule_cpu_blocked(blocked_attention &a, Func result, const std::vector<F
 
   a.sum.bound_extent(a.q, query_tile).bound_extent(a.d, op.n.value_dim);
   if (a.cut.tiles) schedule_tiled_sum(a, op, point);
-  else schedule_sum(a, lanes);
+  else schedule_sum(a, lanes, op, point);
   for (Func *f : {&a.chunk_maximum, &a.chunk_total}) {
     if (!a.normalises()) break;
     if (a.cut.tiles) f->bound_extent(a.q, query_tile).split(a.q, Var("qq"), Var("qi"), a.cut.strip).vectorize(Var("qi"), lanes.query).unroll(Var("qi"));

@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// `family` is chunk, row_tile or running; row_tile has no key_chunk.
+/// `family` is chunk, row_tile, running or tiles, whose parameters are its own (schedules/cpu_tiles.hpp); row_tile has no key_chunk.
 std::vector<schedule_parameter> cpu_blocked_parameters(const operator_description &, const std::string &family);
 schedule_point cpu_blocked_default(const operator_description &, const target_info &, const std::string &family);
 std::string cpu_blocked_broken_rule(const operator_description &, const target_info &, const schedule_point &);

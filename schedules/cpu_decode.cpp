@@ -112,9 +112,7 @@ void schedule_row(Func by_lane, Func row, const RDom &keys, const RDom &lanes, d
 /// Of the weighted sum, in the features of one half.
 int value_tile(const decode_attention &a, const operator_description &op, const schedule_point &point) {
   const int lanes = a.cut.value_lanes;
-  int tile = lanes * std::max(1, point.at("value_vectors") / a.cut.halves);
-  while (op.n.value_dim / a.cut.halves % tile != 0) tile -= lanes;
-  return tile;
+  return lanes * divisor_of(op.n.value_dim / a.cut.halves / lanes, std::max(1, point.at("value_vectors") / a.cut.halves));
 }
 bool reads_by_rows(const decode_attention &a, const operator_description &op, int tile) {
   return tile < op.n.value_dim / a.cut.halves && a.group < many_heads && !a.cut.bf16_pairs && !is_8_bit(op);

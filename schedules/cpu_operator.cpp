@@ -211,18 +211,18 @@ std::string cpu_family::why_not(const operator_description &op, const target_inf
 }
 
 std::vector<schedule_parameter> cpu_family::parameters(const operator_description &op, const target_info &target) const {
-  std::vector<schedule_parameter> all = decodes() ? cpu_decode_parameters(op, target) : family == "tiles" ? cpu_tiles_parameters() : cpu_blocked_parameters(op, family);
+  std::vector<schedule_parameter> all = decodes() ? cpu_decode_parameters(op, target) : cpu_blocked_parameters(op, family);
   if (is_projected(op.n)) for (schedule_parameter &p : cpu_projection_parameters(panels_of(op, target))) all.push_back(std::move(p));
   return all;
 }
 
 std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
-  const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : family == "tiles" ? cpu_tiles_broken_rule(op, point) : cpu_blocked_broken_rule(op, target, point);
+  const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : cpu_blocked_broken_rule(op, target, point);
   return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(panels_of(op, target), target, point) : broken;
 }
 
 schedule_point cpu_family::default_point(const operator_description &op, const target_info &target) const {
-  schedule_point p = decodes() ? cpu_decode_default(op, target) : family == "tiles" ? cpu_tiles_default(op) : cpu_blocked_default(op, target, family);
+  schedule_point p = decodes() ? cpu_decode_default(op, target) : cpu_blocked_default(op, target, family);
   if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(panels_of(op, target), target, decodes())) p.parameters.push_back(parameter);
   return p;
 }

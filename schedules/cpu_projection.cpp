@@ -20,25 +20,6 @@ namespace {
 int panel_vectors(const target_info &target) { return target.vector_registers >= 32 ? 3 : 2; }
 
 constexpr int tiled_panel_lanes = 2 * tile_columns;
-
-/// Rows and up to eight panels are a task, which copies its rows once.
-void schedule_tiled_projection(projection &p, projection_place place, int vector, int rows) {
-  Var panel("panel"), lane("lane"), group("group"), of_group("of_group"), ro("ro"), ri("ri"), task("task");
-  const int panels = (p.features_out + tiled_panel_lanes - 1) / tiled_panel_lanes;
-  const bool inner = place == projection_place::inner, whole_panels = inner || p.features_out % tiled_panel_lanes == 0;
-  if (inner) p.result.compute_root();
-  p.result.split(p.n, panel, lane, tiled_panel_lanes, whole_panels ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
-      .split(p.r, ro, ri, rows, inner ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
-      .split(panel, group, of_group, divisor_of(panels, 8))
-      .reorder(lane, ri, of_group, group, ro, p.b)
-      .fuse(group, ro, task)
-      .fuse(task, p.b, task)
-      .parallel(task);
-  if (whole_panels) p.result.vectorize(lane, vector).unroll(lane);
-  p.copied.compute_at(p.result, task).bound_extent(p.n, p.features_in).bound_extent(p.r, rows).vectorize(p.n, 2 * tile_pairs);
-  p.accumulated.compute_at(p.result, of_group).bound_extent(p.n, tiled_panel_lanes).bound_extent(p.r, rows);
-  p.accumulated.update().reorder(p.features.x, p.n, p.r, p.features.y);
-}
 } // namespace
 
 std::string cpu_projection_broken_rule(const panel_layout &layout, const target_info &target, const schedule_point &p) {
@@ -59,28 +40,43 @@ panel_layout panels_of(const operator_description &op, const target_info &target
   return panels_of(op.n.element, {op.n.model_dim, op.n.context_dim, op.n.output_dim > 0 ? op.n.heads * op.n.value_dim : 0}, target);
 }
 
-void schedule_projection(projection &p, projection_place place, const target_info &target, const schedule_point &point) {
-  if (p.layout.tiles) return schedule_tiled_projection(p, place, f32_lanes(target), point.at("panel_rows"));
-  const int vector = f32_lanes(target), rows = point.at("panel_rows");
-  Var panel("panel"), lane("lane"), ro("ro"), ri("ri"), task("task");
-  const bool whole_panels = place == projection_place::inner || p.features_out % p.layout.lanes == 0;
-  if (place == projection_place::inner) p.result.compute_root();
-  p.result.split(p.n, panel, lane, p.layout.lanes, whole_panels ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
-      .split(p.r, ro, ri, rows, place == projection_place::inner ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
-      .reorder(lane, ri, ro, panel, p.b)
-      .fuse(panel, p.b, task)
-      .parallel(task)
-      .unroll(ri);
-  if (whole_panels) p.result.vectorize(lane, vector).unroll(lane);
+namespace {
+/// Rows and up to eight panels are a task, which copies its rows once.
+void schedule_tiled_panels(projection &p, int rows, const Var &panel, const Var &lane, const Var &ro, const Var &ri) {
+  Var group("group"), of_group("of_group"), task("task");
+  const int panels = (p.features_out + p.layout.lanes - 1) / p.layout.lanes;
+  p.result.split(panel, group, of_group, divisor_of(panels, 8)).reorder(lane, ri, of_group, group, ro, p.b).fuse(group, ro, task).fuse(task, p.b, task).parallel(task);
+  p.copied.compute_at(p.result, task).bound_extent(p.n, p.features_in).bound_extent(p.r, rows).vectorize(p.n, 2 * tile_pairs);
+  p.accumulated.compute_at(p.result, of_group).bound_extent(p.n, p.layout.lanes).bound_extent(p.r, rows);
+  p.accumulated.update().reorder(p.features.x, p.n, p.r, p.features.y);
+}
+
+/// A panel is a task.
+void schedule_panels(projection &p, int rows, int vector, int most_unrolled, const Var &panel, const Var &lane, const Var &ro, const Var &ri) {
+  Var task("task");
+  p.result.reorder(lane, ri, ro, panel, p.b).fuse(panel, p.b, task).parallel(task).unroll(ri);
   p.accumulated.compute_at(p.result, ro).bound_extent(p.n, p.layout.lanes).bound_extent(p.r, rows).vectorize(p.n, vector).unroll(p.n).unroll(p.r);
   const int steps = p.features_in / p.layout.together();
-  int unroll = point.at("panel_unroll");
+  int unroll = most_unrolled;
   while (steps % unroll != 0) unroll /= 2;
   Stage update = p.accumulated.update();
   const RVar step = p.layout.pairs ? p.features.y : p.features.x;
   if (p.layout.pairs) update.reorder(p.features.x, p.n, p.r, step).atomic().vectorize(p.features.x);
   else update.reorder(p.n, p.r, step);
   update.vectorize(p.n, vector).unroll(p.n).unroll(p.r).unroll(step, unroll);
+}
+} // namespace
+
+void schedule_projection(projection &p, projection_place place, const target_info &target, const schedule_point &point) {
+  const int vector = f32_lanes(target), rows = point.at("panel_rows");
+  Var panel("panel"), lane("lane"), ro("ro"), ri("ri");
+  const bool inner = place == projection_place::inner, whole_panels = inner || p.features_out % p.layout.lanes == 0;
+  if (inner) p.result.compute_root();
+  p.result.split(p.n, panel, lane, p.layout.lanes, whole_panels ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
+      .split(p.r, ro, ri, rows, inner ? TailStrategy::RoundUp : TailStrategy::GuardWithIf);
+  if (p.layout.tiles) schedule_tiled_panels(p, rows, panel, lane, ro, ri);
+  else schedule_panels(p, rows, vector, point.at("panel_unroll"), panel, lane, ro, ri);
+  if (whole_panels) p.result.vectorize(lane, vector).unroll(lane);
 }
 
 tiled_funcs tiled_funcs_of(const projection &p) { return p.layout.tiles ? tiled_funcs{{p.accumulated.name()}, {}} : tiled_funcs{}; }

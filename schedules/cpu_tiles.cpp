@@ -15,13 +15,6 @@ constexpr std::int64_t most_bytes = 7 << 20;
 std::int64_t kept_bytes(const operator_description &op, int query_tile, int key_chunk) {
   return bytes_of_sums(op, query_tile, key_chunk) + std::int64_t{key_chunk + tile_keys} * op.n.value_dim * 2;
 }
-
-/// Features of a value in one group of tiles.
-int value_tile_of(const operator_description &op, const schedule_point &point) {
-  int features = tile_rows * point.at("value_tiles");
-  while (op.n.value_dim % features != 0) features -= tile_rows;
-  return features;
-}
 } // namespace
 
 std::string cpu_tiles_why_not(const operator_description &op, const target_info &target) {
@@ -88,7 +81,7 @@ void schedule_tiled_values(blocked_attention &a, const operator_description &op)
 
 void schedule_tiled_sum(blocked_attention &a, const operator_description &op, const schedule_point &point) {
   Var dd("dd"), di("di"), qq("qq"), qi("qi");
-  const int value_tile = value_tile_of(op, point);
+  const int value_tile = tile_rows * divisor_of(op.n.value_dim / tile_rows, point.at("value_tiles"));
   a.sum.reorder_storage(a.q, a.d, a.c, a.t, a.h, a.b).split(a.d, dd, di, value_tile).split(a.q, qq, qi, a.cut.row_group).reorder(qi, di, dd, qq, a.c, a.t, a.h, a.b).vectorize(qi, lanes).unroll(qi).unroll(di, 8);
   a.group_sum.reorder_storage(a.q, a.d, a.g, a.c, a.t, a.h, a.b).compute_at(a.sum, dd).bound_extent(a.q, a.cut.row_group).bound_extent(a.g, 1).bound_extent(a.d, value_tile);
   for (std::size_t i = 0; i < a.sum_keys.size(); ++i) {
