@@ -13,8 +13,6 @@
 namespace attune::bench {
 namespace {
 
-constexpr std::size_t cold_bytes = std::size_t{256} << 20; ///< all copies of key and value together: 8 times a last-level cache of 32 MiB
-
 std::int64_t count_of(const std::vector<std::int64_t> &extents) {
   std::int64_t n = 1;
   for (std::int64_t e : extents) n *= e;
@@ -37,11 +35,8 @@ kernel_call::kernel_call(const work &w) : work_(w), op_(w.refer()), signature_(o
     for (int a = 0; a < shape.rank; ++a) in.extents.push_back(extent_of_axis(shape.axes[a]));
     tensors_.push_back(std::move(in));
   }
+  copies_ = work_.copies();
   const auto bytes_of = [](const input &in) { return static_cast<std::size_t>(count_of(in.extents)) * size_of(in.shape.element); };
-  if (work_.cold) {
-    const std::size_t both = bytes_of(input_of(tensor_role::key)) + bytes_of(input_of(tensor_role::value));
-    copies_ = std::max<std::size_t>(3, (cold_bytes + both - 1) / both);
-  }
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     input &in = tensors_[t];
     if (in.shape.role == tensor_role::packed_weights) continue;

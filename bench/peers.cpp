@@ -30,7 +30,7 @@ nlohmann::json request_for(const work &w, const fs::path &folder) {
           {"kv_heads", n.kv_heads}, {"head_dim", n.head_dim},
           {"model_dim", n.model_dim}, {"queries", w.queries},
           {"keys", w.keys},       {"causal", n.causal != causal_alignment::off},
-          {"cold", w.cold},       {"threads", w.threads},
+          {"copies", w.copies()}, {"threads", w.threads},
           {"cores", cores},       {"folder", folder.string()}};
 }
 

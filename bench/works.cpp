@@ -18,6 +18,7 @@
 #include "bench/work_row.hpp"
 #include "runtime/dispatch.hpp"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 // bench/emit_projections.cpp
@@ -125,6 +126,8 @@ double work::amount() const {
   if (counts != measure::bytes) return operations();
   return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(cache_element(n)));
 }
+
+std::size_t work::copies() const { return cold ? std::max<std::size_t>(3, static_cast<std::size_t>(std::ceil(static_cast<double>(cold_bytes()) / amount()))) : 1; }
 
 double work::least_bytes() const {
   const numbers &n = info().n;

@@ -31,7 +31,7 @@ struct work {
   int batch = 1, queries = 1, keys = 1;
   std::vector<double> call_numbers; ///< those that the spec leaves to the call, in its order
   std::shared_ptr<const work> fixed; ///< the same operator with these numbers in its spec; called in the same rounds
-  bool cold = false;          ///< copies of K and V are used in turn, so that a call finds none in a cache
+  bool cold = false;          ///< counts bytes, and finds K and V in no cache
   bool compared = false;      ///< other implementations run beside ours
 
   probe_kind probe() const;
@@ -39,6 +39,8 @@ struct work {
   double operations() const;
   /// What `counts` counts, of one call: operations(), or bytes of K and V.
   double amount() const;
+  /// Of K and V, which calls use in turn so that none finds them in a cache; 1 unless the work is cold.
+  std::size_t copies() const;
   /// Bytes that a call reads and writes if it touches each tensor once.
   double least_bytes() const;
   /// Why this machine or build cannot run it, in one sentence; empty if it can.

@@ -55,7 +55,7 @@ def flash_attention(cache_type, work):
     if (work.element == "f32") != (cache_type == "f32"):
         return None
     arrays = {n: work.tensor(n) for n in ("query", "key", "value")}
-    context = ggml.ggml_init(InitParameters((64 << 20) + (work.copies() + 2) * 3 * sum(a.nbytes for a in arrays.values()), None, False))
+    context = ggml.ggml_init(InitParameters((64 << 20) + (work.copies + 2) * 3 * sum(a.nbytes for a in arrays.values()), None, False))
 
     def tensor(array, kind):
         stored = STORED[kind](array)
@@ -78,7 +78,7 @@ def flash_attention(cache_type, work):
         plan.work_data = memory.ctypes.data
         return attended, graph, plan, memory
 
-    calls = [call_on_copy() for _ in range(work.copies())]
+    calls = [call_on_copy() for _ in range(work.copies)]
     chosen = [calls[0]]
 
     def choose(copy):

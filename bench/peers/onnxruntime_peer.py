@@ -74,7 +74,7 @@ def group_query_decode(work):
     need_f32(work)
     key, value = work.tensor("key"), work.tensor("value")
     inputs = {"query": work.tokens_first(work.tensor("query")), "key": work.tokens_first(key[:, :, -1:]), "value": work.tokens_first(value[:, :, -1:])}
-    caches = [[ort.OrtValue.ortvalue_from_numpy(c.copy()) for c in (key, value)] for _ in range(work.copies())]
+    caches = [[ort.OrtValue.ortvalue_from_numpy(c.copy()) for c in (key, value)] for _ in range(work.copies)]
     outputs = {"attended": np.zeros_like(inputs["query"]), "present_key": key, "present_value": value}
     every = inputs | {"past_key": key, "past_value": value} | counts_of(work)
     session, binding, held = session_of(work, [group_query_node(work, ["query", "key", "value"])], every, outputs)

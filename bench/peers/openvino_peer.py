@@ -98,7 +98,7 @@ def paged_decode(work):
         return Held(work, paged.reshape(work.kv_heads, blocks, BLOCK, work.head_dim).transpose(1, 0, 2, 3))
 
     first = [cache("key"), cache("value")]
-    caches = [first] + [[Held(work, c.values()) for c in first] for _ in range(work.copies() - 1)]
+    caches = [first] + [[Held(work, c.values()) for c in first] for _ in range(work.copies - 1)]
     numbers = [np.array(n, np.int32) for n in ([work.keys - 1], [0, 1], range(blocks), [0, blocks])] + [np.array(work.keys, np.int32)]
     nodes = [parameter(work, [-1, f.shape[-1]]) for f in features.values()] + [parameter(work, [-1, work.kv_heads, BLOCK, work.head_dim]) for _ in first]
     nodes += [op.parameter(ov.PartialShape([-1] * n.ndim), ov.Type.i32) for n in numbers]

@@ -15,8 +15,6 @@ from typing import Callable
 
 import numpy as np
 
-COLD_BYTES = 256 << 20  # copies of K and V that are used in turn take so much together, as in bench/kernel_call.cpp
-
 
 class LeftOut(Exception):
     """One sentence: why a way cannot compute a work."""
@@ -47,7 +45,7 @@ class Work:
     queries: int
     keys: int
     causal: bool
-    cold: bool
+    copies: int  # of K and V, used in turn so that a call finds none in a cache
     threads: int
     cores: list
     folder: str
@@ -65,14 +63,6 @@ class Work:
         """(matrix [feature in, feature out], bias [feature out]) of "query", "key", "value" or "output", float32."""
         bias = np.fromfile(Path(self.folder) / f"{name}_bias.bin", np.float32)
         return np.fromfile(Path(self.folder) / f"{name}_weight.bin", np.float32).reshape(-1, bias.size), bias
-
-    def copies(self):
-        """How many copies of K and V a call should find in turn."""
-        if not self.cold:
-            return 1
-        size = 4 if self.element == "f32" else 2
-        both = 2 * self.batch * self.kv_heads * self.keys * self.head_dim * size
-        return max(3, -(-COLD_BYTES // both))
 
     def tokens_first(self, tensor):
         """[batch, head, token, feature] -> [batch, token, head x feature], contiguous."""

@@ -27,7 +27,7 @@ def attention_by(call):
     def way(work):
         torch.set_num_threads(work.threads)
         query, key, value = (tensor_of(work, work.tensor(n)) for n in ("query", "key", "value"))
-        copies = [(key.clone(), value.clone()) for _ in range(work.copies())]
+        copies = [(key.clone(), value.clone()) for _ in range(work.copies)]
         chosen, output = [copies[0]], [None]
 
         def choose(copy):

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 namespace attune {
 namespace {
@@ -92,10 +93,9 @@ __attribute__((target("amx-tile,amx-bf16"))) double tile_bf16() {
   return 4.0 * 16 * 16 * 16 * (rounds / 8) * chains / seconds / 1e9;
 }
 
-constexpr std::size_t stream_bytes = std::size_t{64} << 20; // two of them: four times a last-level cache of 32 MiB, which Zen's core complexes have
 
 /// Reads both streams once, a line of each in turn; `ahead` bytes of software prefetch, or none.
-template <int ahead> __attribute__((target("avx2"))) double read_streams(const char *first, const char *second) {
+template <int ahead> __attribute__((target("avx2"))) double read_streams(const char *first, const char *second, std::size_t stream_bytes) {
   __m256i sum = _mm256_setzero_si256();
   const auto start = clock::now();
   for (std::size_t at = 0; at < stream_bytes; at += 128) {
@@ -109,7 +109,7 @@ template <int ahead> __attribute__((target("avx2"))) double read_streams(const c
     }
   }
   asm volatile("" ::"x"(sum));
-  return 2.0 * stream_bytes / seconds_since(start) / 1e9;
+  return 2 * static_cast<double>(stream_bytes) / seconds_since(start) / 1e9;
 }
 
 /// One thread's part of a probe.
@@ -128,12 +128,13 @@ public:
 
 private:
   double memory_read() {
+    const std::size_t stream_bytes = cold_bytes() / 4;
     if (streams_.bytes() == 0) {
       streams_ = memory_block(2 * stream_bytes);
       std::memset(streams_.data(), 1, streams_.bytes()); // otherwise all pages would be the one of zeros
     }
     const char *first = streams_.data(), *second = first + stream_bytes;
-    return std::max(read_streams<0>(first, second), read_streams<1024>(first, second));
+    return std::max(read_streams<0>(first, second, stream_bytes), read_streams<1024>(first, second, stream_bytes));
   }
   memory_block streams_;
 };
@@ -148,6 +149,11 @@ probe_kind compute_probe(target_id target, element_type element) {
     case target_id::avx512_amx: return element == element_type::bf16 ? probe_kind::tile_bf16 : probe_kind::fma_512;
     default: throw std::invalid_argument(std::string("probes: none for target ") + info_of(target).name);
   }
+}
+
+std::size_t cold_bytes() {
+  const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE); // 0 or -1 where the system does not say
+  return std::max(std::size_t{256} << 20, 2 * static_cast<std::size_t>(std::max(last_level, 0L)));
 }
 
 bool has_probe(probe_kind kind) {

@@ -11,8 +11,6 @@ namespace attune {
 namespace {
 using clock = std::chrono::steady_clock;
 
-constexpr std::size_t cold_bytes = std::size_t{256} << 20; // of all copies of key and value: 8 times a last-level cache of 32 MiB
-
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 float element_at(const char *data, element_type e, std::size_t i) {
@@ -36,7 +34,7 @@ timed_call::timed_call(const reference_operator &op, int batch, int queries, int
     const bool rotates = cold && (t.shape.role == tensor_role::key || t.shape.role == tensor_role::value);
     const std::size_t bytes = from.memory().size();
     t.stride = (bytes + 63) / 64 * 64;
-    t.copies = rotates ? 1 + cold_bytes / (2 * t.stride + 1) : 1;
+    t.copies = rotates ? 1 + cold_bytes() / (2 * t.stride + 1) : 1;
     t.memory = memory_block(t.copies * t.stride);
     for (std::size_t c = 0; c < t.copies; ++c) std::memcpy(t.copy(c), from.data(), bytes);
     t.count = static_cast<std::size_t>(from.count());
