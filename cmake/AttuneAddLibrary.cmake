@@ -42,7 +42,7 @@ endforeach()
 
 # Tuned schedules (docs/tuning.md): a folder of tables to look at before the shipped ones, and the CPU whose tables come first.
 set(ATTUNE_TABLES "" CACHE PATH "Folder of schedule tables to look at before the shipped ones; empty: none")
-set(ATTUNE_CPU "" CACHE STRING "CPU whose schedule tables come first, as amd-zen4; empty: the CPU of the machine that builds")
+set(ATTUNE_CPU "" CACHE STRING "CPU whose schedule tables come first, as amd-zen4 or intel-sapphire-rapids; empty: the CPU of the machine that builds")
 
 # The tables that schedules for a target come from, and the emitter's options that say where they are.
 function(_attune_tables_of target files options)
