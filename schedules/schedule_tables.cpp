@@ -49,9 +49,14 @@ table_record record_from(const json &j) {
 
 using sayer = std::function<void(const std::string &)>;
 
-/// The tables of one folder for a target, those of other CPUs in the order of their names.
+/// The first word of a CPU's name (runtime/cpu_name.hpp): amd, intel, arm.
+std::string maker_of(const std::string &cpu) { return cpu.substr(0, cpu.find('-')); }
+
+/// The tables of one folder for a target, in the order of names: of the CPU itself; of its maker's others; of other makers', which
+/// are not taken: tiles are cut for the sizes of caches, which differ more between makers, and a default is then often faster.
+/// Where the CPU is not known, none is foreign.
 struct folder_tables {
-  std::vector<schedule_table> exact, others;
+  std::vector<schedule_table> exact, akin, foreign;
 };
 folder_tables tables_in(const fs::path &folder, const std::string &target, const std::string &cpu, const sayer &say) {
   std::set<fs::path> files;
@@ -60,8 +65,9 @@ folder_tables tables_in(const fs::path &folder, const std::string &target, const
     if (entry.path().extension() == ".json") files.insert(entry.path());
   folder_tables found;
   for (const fs::path &file : files) try {
-      const std::optional<schedule_table> table = read_table(file);
-      if (table) (file.stem() == cpu ? found.exact : found.others).push_back(*table);
+      const std::string name = file.stem().string();
+      auto &kind = name == cpu ? found.exact : cpu.empty() || maker_of(name) == maker_of(cpu) ? found.akin : found.foreign;
+      if (const auto table = read_table(file)) kind.push_back(*table);
     } catch (const std::exception &e) {
       say(std::string(e.what()) + "; the file is passed over");
     }
@@ -227,7 +233,7 @@ void use_tables(table_places p) { places() = std::move(p); }
 std::optional<schedule_point> look_up(const table_places &where, const operator_description &op, const target_info &target, length_bucket bucket, const sayer &say) {
   for (const fs::path &folder : where.folders) {
     const folder_tables found = tables_in(folder, target.name, where.cpu, say);
-    for (const auto *tables : {&found.exact, &found.others}) {
+    for (const auto *tables : {&found.exact, &found.akin}) {
       auto point = best_of_spec(*tables, op, target, bucket, say);
       if (!point) point = best_of_similar(*tables, op, target, bucket);
       if (!point) continue;
@@ -240,20 +246,25 @@ std::optional<schedule_point> look_up(const table_places &where, const operator_
 
 std::string why_no_record(const operator_description &op, const target_info &target, length_bucket bucket) {
   const std::string hash = spec_hash(op);
+  const spec_shape shape = shape_of(op);
   bool any_table = false, other_lengths = false;
+  std::string foreign;
   for (const fs::path &folder : places().folders) {
     const folder_tables found = tables_in(folder, target.name, places().cpu, say_once);
-    for (const auto *tables : {&found.exact, &found.others})
-      for (const schedule_table &table : *tables) {
-        any_table = true;
+    any_table |= !found.exact.empty() || !found.akin.empty() || !found.foreign.empty();
+    for (const auto *tables : {&found.exact, &found.akin})
+      for (const schedule_table &table : *tables)
         for (const table_record &r : table.records) {
           if (r.hash != hash) continue;
           if (r.bucket == bucket) return "its record in table " + table.target + "/" + table.cpu + " cannot be used: " + why_unusable(op, target, bucket, r.schedule);
           other_lengths = true;
         }
-      }
+    for (const schedule_table &table : found.foreign)
+      for (const table_record &r : table.records)
+        if (r.bucket == bucket && (r.hash == hash || r.shape == shape)) foreign = table.target + "/" + table.cpu;
   }
   if (!any_table) return std::string("there is no table for ") + target.name;
+  if (!foreign.empty()) return "only tables of other makers' CPUs, as " + foreign + ", have a record of this spec, or of one of its shape, for these lengths; this CPU is " + places().cpu;
   return other_lengths ? "tables have records of this spec for other lengths alone" : "no table has a record of this spec, or of one of its shape, for these lengths";
 }
 

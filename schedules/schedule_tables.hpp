@@ -64,10 +64,10 @@ std::optional<schedule_table> read_table(const std::filesystem::path &file);
 /// spec, with the parameters that it has, and none of its rules broken.
 std::string why_unusable(const operator_description &, const target_info &, length_bucket, const schedule_point &);
 
-/// Where records are looked up: the folders one after the other; in each, the file of `cpu` before all others of the target.
+/// Where records are looked up: the folders one after the other; in each, the file of `cpu` before those of its maker's other CPUs.
 struct table_places {
   std::vector<std::filesystem::path> folders;
-  std::string cpu; ///< as attune::cpu_name (runtime/cpu_name.hpp) writes it; empty: no file comes before the others
+  std::string cpu; ///< as attune::cpu_name (runtime/cpu_name.hpp) writes it; empty: not known, and the files of all CPUs are looked at
 };
 /// ATTUNE_TABLES (if set) and the shipped folder; ATTUNE_CPU, or else `own_cpu`.
 table_places places_from_environment(const std::string &own_cpu);
@@ -78,7 +78,8 @@ const table_places &tables_in_use();
 void use_tables(table_places);
 
 /// The recorded schedule for calls of the bucket. Within a file, a record of the spec itself comes before records of similar
-/// specs, of which the schedule with the best average ratio is taken. Among files of other CPUs the best ratio decides.
+/// specs, of which the schedule with the best average ratio is taken. Among files of the maker's other CPUs the best ratio decides.
+/// Files of other makers' CPUs are not looked at.
 /// A record that cannot be used any more, or a file that cannot be read, is passed over; `say` is told why.
 std::optional<schedule_point> look_up(const table_places &, const operator_description &, const target_info &, length_bucket,
                                       const std::function<void(const std::string &)> &say);

@@ -1,4 +1,4 @@
-// Every record of the shipped tables is of a stock spec as it is now, and legal.
+// Every record of the shipped tables is of a stock spec as it is now, and legal. They serve their maker's CPUs.
 #include "dsl/pipeline/describe.hpp"
 #include "generated/stock/catalogue.hpp"
 #include "schedules/schedule_tables.hpp"
@@ -8,6 +8,7 @@
 
 using namespace attune;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 namespace fs = std::filesystem;
 
 namespace {
@@ -48,4 +49,26 @@ TEST_CASE("every shipped record is legal for its spec and target") {
       CHECK(r.ratio() >= 1);
     }
   }
+}
+
+TEST_CASE("shipped schedules are taken for their maker's CPUs and for one that is not known, not for another maker's") {
+  const std::vector<operator_description> specs = describe_all(stock::catalogue{});
+  const fs::path folder = fs::path(ATTUNE_SOURCES) / "schedules/tables";
+  for (const std::string &cpu : cpus_with_tables({folder}))
+    for (const target_info &target : all_targets) {
+      const auto table = read_table(table_path(folder, target.name, cpu));
+      if (!table) continue;
+      const table_record &r = table->records.front();
+      const auto spec = std::find_if(specs.begin(), specs.end(), [&](const operator_description &op) { return op.name == r.spec; });
+      REQUIRE(spec != specs.end());
+      const auto origin = [&](const std::string &for_cpu) {
+        const auto point = look_up({{folder}, for_cpu}, *spec, target, r.bucket, [](const std::string &) {});
+        return point ? point->origin : "default";
+      };
+      const std::string place = std::string("shipped table ") + target.name + "/", maker = cpu.substr(0, cpu.find('-') + 1);
+      CHECK(origin(cpu) == place + cpu);
+      CHECK_THAT(origin(maker + "unheard-of"), StartsWith(place + maker));
+      CHECK_THAT(origin(""), StartsWith(place));
+      CHECK(origin("unheard-of") == "default");
+    }
 }

@@ -26,7 +26,7 @@ struct tables {
     write_if_different(file, text_of(table));
   }
   /// Query tile and origin of what is found; "nothing".
-  std::string found(const operator_description &op, length_bucket b = bucket, const std::string &cpu = "this-cpu") {
+  std::string found(const operator_description &op, length_bucket b = bucket, const std::string &cpu = "amd-this") {
     const auto point = look_up({{user.path, shipped.path}, cpu}, op, avx2, b, [&](const std::string &text) { said.push_back(text); });
     return point ? std::to_string(point->at("query_tile")) + " from " + point->origin : "nothing";
   }
@@ -42,7 +42,7 @@ operator_description similar_to(operator_description op, int heads) {
 
 TEST_CASE("a table that is written is read back as it was") {
   const operator_description op = small_operator(4, 64);
-  schedule_table table{"avx2", "this-cpu", {}};
+  schedule_table table{"avx2", "amd-this", {}};
   table.put(record_of(op, chunk_point(op, 48), 1.25));
   table.put(record_of(similar_to(op, 8), chunk_point(op, 96), 1.5));
   const schedule_table again = table_from(text_of(table), "the text");
@@ -60,7 +60,7 @@ TEST_CASE("a table that is written is read back as it was") {
 
 TEST_CASE("a record takes the place of the one for the same spec and bucket") {
   const operator_description op = small_operator(4, 64);
-  schedule_table table{"avx2", "this-cpu", {}};
+  schedule_table table{"avx2", "amd-this", {}};
   table.put(record_of(op, chunk_point(op, 48), 1.25));
   table.put(record_of(op, chunk_point(op, 96), 1.5));
   CHECK(table.records.size() == 1);
@@ -84,8 +84,8 @@ TEST_CASE("the spec's own record for the bucket is found, and no other") {
   tables t;
   const operator_description op = small_operator(4, 64);
   CHECK(t.found(op) == "nothing");
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
-  CHECK(t.found(op) == "48 from table avx2/this-cpu");
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(t.found(op) == "48 from table avx2/amd-this");
   CHECK(t.found(op, length_bucket::prefill_short) == "nothing");
   operator_description other = op;
   other.n.causal = causal_alignment::bottom_right;
@@ -96,36 +96,51 @@ TEST_CASE("the spec's own record for the bucket is found, and no other") {
   CHECK(t.found(small_operator(4, 32)) == "nothing");
 }
 
-TEST_CASE("this CPU's file comes first, then the best ratio among the other CPUs'") {
+TEST_CASE("this CPU's file comes first, then the best ratio among its maker's other CPUs'") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  t.add(t.shipped, "a-cpu", record_of(op, chunk_point(op, 24), 1.1));
-  t.add(t.shipped, "b-cpu", record_of(op, chunk_point(op, 72), 1.9));
-  t.add(t.shipped, "c-cpu", record_of(op, chunk_point(op, 96), 1.5));
-  CHECK(t.found(op) == "72 from table avx2/b-cpu");
-  CHECK(t.found(op, bucket, "a-cpu") == "24 from table avx2/a-cpu");
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.01));
-  CHECK(t.found(op) == "48 from table avx2/this-cpu");
+  t.add(t.shipped, "amd-a", record_of(op, chunk_point(op, 24), 1.1));
+  t.add(t.shipped, "amd-b", record_of(op, chunk_point(op, 72), 1.9));
+  t.add(t.shipped, "amd-c", record_of(op, chunk_point(op, 96), 1.5));
+  CHECK(t.found(op) == "72 from table avx2/amd-b");
+  CHECK(t.found(op, bucket, "amd-a") == "24 from table avx2/amd-a");
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 8), chunk_point(op, 48), 1.01));
+  CHECK(t.found(op) == "48 from table avx2/amd-this");
+}
+
+TEST_CASE("tables of other makers' CPUs are taken only where the CPU is not known") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  t.add(t.user, "amd-a", record_of(op, chunk_point(op, 24), 1.9));
+  t.add(t.user, "amd-b", record_of(similar_to(op, 8), chunk_point(op, 72), 1.9));
+  t.add(t.user, "amdahl-a", record_of(op, chunk_point(op, 96), 1.95));
+  CHECK(t.found(op, bucket, "intel-a") == "nothing");
+  CHECK(t.found(op, bucket, "amd") == "24 from table avx2/amd-a"); // a name of one word
+  CHECK(t.found(op, bucket, "") == "96 from table avx2/amdahl-a");
+  t.add(t.shipped, "intel-b", record_of(op, chunk_point(op, 48), 1.1));
+  CHECK(t.found(op, bucket, "intel-a") == "48 from table avx2/intel-b");
+  CHECK(t.found(op, bucket, "amd-c") == "24 from table avx2/amd-a");
+  CHECK(t.said.empty());
 }
 
 TEST_CASE("the user's folder comes before the shipped one") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 24), 1.9));
-  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
-  CHECK(t.found(op) == "48 from table avx2/other-cpu");
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 24), 1.9));
+  t.add(t.user, "amd-other", record_of(op, chunk_point(op, 48), 1.1));
+  CHECK(t.found(op) == "48 from table avx2/amd-other");
 }
 
 TEST_CASE("among similar specs the schedule with the best average ratio is found") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.3));
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 12), chunk_point(op, 48), 1.3));
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 16), chunk_point(op, 24), 1.5));
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 32), chunk_point(op, 24), 1.0));
-  CHECK(t.found(op) == "48 from table avx2/this-cpu");
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 96), 1.0));
-  CHECK(t.found(op) == "96 from table avx2/this-cpu");
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 8), chunk_point(op, 48), 1.3));
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 12), chunk_point(op, 48), 1.3));
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 16), chunk_point(op, 24), 1.5));
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 32), chunk_point(op, 24), 1.0));
+  CHECK(t.found(op) == "48 from table avx2/amd-this");
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 96), 1.0));
+  CHECK(t.found(op) == "96 from table avx2/amd-this");
 }
 
 TEST_CASE("a record that cannot be used any more is passed over, and the next is found") {
@@ -137,35 +152,35 @@ TEST_CASE("a record that cannot be used any more is passed over, and the next is
       {broken, "must divide query_tile (25)"}, {unknown, "there is no schedule family \"flash\""}, {renamed, "its parameters are \"chunk rows=24"}};
   for (const auto &[point, reason] : cases) {
     tables t;
-    t.add(t.shipped, "this-cpu", record_of(op, point, 2));
+    t.add(t.shipped, "amd-this", record_of(op, point, 2));
     CHECK(t.found(op) == "nothing");
     REQUIRE(t.said.size() == 1);
-    CHECK_THAT(t.said.front(), Contains("the record of small for prefill_long in table avx2/this-cpu is passed over: ") && Contains(reason));
-    t.add(t.shipped, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
-    CHECK(t.found(op) == "48 from table avx2/other-cpu");
+    CHECK_THAT(t.said.front(), Contains("the record of small for prefill_long in table avx2/amd-this is passed over: ") && Contains(reason));
+    t.add(t.shipped, "amd-other", record_of(op, chunk_point(op, 48), 1.1));
+    CHECK(t.found(op) == "48 from table avx2/amd-other");
   }
 }
 
 TEST_CASE("a file that is no table is passed over, and the others are looked at") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  write_if_different(table_path(t.shipped.path, "avx2", "this-cpu"), "{ half");
-  t.add(t.shipped, "other-cpu", record_of(op, chunk_point(op, 48), 1.1));
-  CHECK(t.found(op) == "48 from table avx2/other-cpu");
+  write_if_different(table_path(t.shipped.path, "avx2", "amd-this"), "{ half");
+  t.add(t.shipped, "amd-other", record_of(op, chunk_point(op, 48), 1.1));
+  CHECK(t.found(op) == "48 from table avx2/amd-other");
   REQUIRE(t.said.size() == 1);
-  CHECK_THAT(t.said.front(), Contains("this-cpu.json is not a table of schedules"));
+  CHECK_THAT(t.said.front(), Contains("amd-this.json is not a table of schedules"));
 }
 
 TEST_CASE("the schedule that is chosen comes from the tables in use, or else is the default") {
   tables t;
   const operator_description op = small_operator(4, 64);
   const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "this-cpu"});
+  use_tables({{t.shipped.path}, "amd-this"});
   CHECK(choose_schedule(op, avx2, bucket).origin == "default");
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 48), 1.25));
   const schedule_point chosen = choose_schedule(op, avx2, bucket);
   CHECK(chosen.text() == chunk_point(op, 48).text());
-  CHECK(chosen.origin == "table avx2/this-cpu");
+  CHECK(chosen.origin == "table avx2/amd-this");
   CHECK(choose_schedule(op, avx2, length_bucket::prefill_short).origin == "default");
   use_tables(before);
 }
@@ -174,17 +189,38 @@ TEST_CASE("a default says why it is one, and another spec's schedule whose it is
   tables t;
   const operator_description op = small_operator(4, 64);
   const table_places before = tables_in_use();
-  use_tables({{t.user.path, t.shipped.path}, "this-cpu"});
+  use_tables({{t.user.path, t.shipped.path}, "amd-this"});
   const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
   CHECK(why() == "there is no table for avx2");
-  t.add(t.shipped, "this-cpu", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
+  t.add(t.shipped, "amd-this", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
   CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
-  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 25), 1.25));
+  t.add(t.user, "amd-other", record_of(op, chunk_point(op, 25), 1.25));
   CHECK(why(length_bucket::prefill_short) == "tables have records of this spec for other lengths alone");
-  CHECK_THAT(why(), Contains("its record in table avx2/other-cpu cannot be used: ") && Contains("must divide query_tile (25)"));
-  t.add(t.shipped, "this-cpu", record_of(similar_to(op, 8), chunk_point(op, 48), 1.25));
+  CHECK_THAT(why(), Contains("its record in table avx2/amd-other cannot be used: ") && Contains("must divide query_tile (25)"));
+  t.add(t.shipped, "amd-this", record_of(similar_to(op, 8), chunk_point(op, 48), 1.25));
   CHECK(why() == "of similar, which has the same shape");
-  t.add(t.user, "other-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  t.add(t.user, "amd-other", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(why() == "");
+  use_tables(before);
+}
+
+TEST_CASE("a default says that only other makers' tables have the record") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  const table_places before = tables_in_use();
+  use_tables({{t.user.path, t.shipped.path}, "intel-a"});
+  const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
+  const std::string expected = "only tables of other makers' CPUs, as avx2/amd-a, have a record of this spec, or of one of its shape, for these lengths; this CPU is intel-a";
+  t.add(t.shipped, "amd-a", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
+  CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
+  t.add(t.shipped, "amd-a", record_of(similar_to(op, 8), chunk_point(op, 48), 1.25));
+  CHECK(why() == expected);
+  t.add(t.shipped, "amd-a", record_of(op, chunk_point(op, 48), 1.25));
+  CHECK(why() == expected);
+  CHECK(why(length_bucket::prefill_short) == "no table has a record of this spec, or of one of its shape, for these lengths");
+  t.add(t.user, "intel-b", record_of(op, chunk_point(op, 25), 1.25));
+  CHECK_THAT(why(), Contains("its record in table avx2/intel-b cannot be used: "));
+  t.add(t.user, "intel-b", record_of(op, chunk_point(op, 48), 1.25));
   CHECK(why() == "");
   use_tables(before);
 }
@@ -194,12 +230,12 @@ TEST_CASE("a manifest's reasons are those of the tables, also where its object s
   const own_folder out;
   const operator_description op = small_operator(4, 64);
   const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "this-cpu"});
+  use_tables({{t.shipped.path}, "amd-this"});
   const auto emitted = [&] { return emit({op, avx2, "tested", out.path, {}}); };
   const auto why = [&] { return read_manifest(manifest_path(out.path, "small", "avx2"))->kernels.back().schedule.why; };
   CHECK(emitted().outcome == emission::emitted);
   CHECK(why() == "there is no table for avx2");
-  t.add(t.shipped, "this-cpu", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
+  t.add(t.shipped, "amd-this", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
   CHECK(emitted().outcome == emission::unchanged);
   CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
   use_tables(before);
@@ -208,9 +244,9 @@ TEST_CASE("a manifest's reasons are those of the tables, also where its object s
 TEST_CASE("what is passed over is said once, however often it is looked up") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 25), 2));
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 25), 2));
   const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "this-cpu"});
+  use_tables({{t.shipped.path}, "amd-this"});
   std::ostringstream said;
   std::streambuf *const stderr_before = std::cerr.rdbuf(said.rdbuf());
   const std::string first = choose_schedule(op, avx2, bucket).origin, second = choose_schedule(op, avx2, bucket).origin;
@@ -218,7 +254,7 @@ TEST_CASE("what is passed over is said once, however often it is looked up") {
   use_tables(before);
   CHECK(first == "default");
   CHECK(second == "default");
-  CHECK_THAT(said.str(), Contains("attune: the record of small for prefill_long in table avx2/this-cpu is passed over"));
+  CHECK_THAT(said.str(), Contains("attune: the record of small for prefill_long in table avx2/amd-this is passed over"));
   CHECK(said.str().find('\n') == said.str().size() - 1);
 }
 
@@ -229,15 +265,15 @@ TEST_CASE("a new record has its own spec emitted again, and no other") {
   operator_description other = small_operator(2, 32);
   other.name = "other";
   const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "this-cpu"});
+  use_tables({{t.shipped.path}, "amd-this"});
   const auto outcome = [&](const operator_description &spec) { return emit({spec, avx2, "tested", out.path, {}}); };
   CHECK(outcome(op).outcome == emission::emitted);
   CHECK(outcome(other).outcome == emission::emitted);
-  t.add(t.shipped, "this-cpu", record_of(op, chunk_point(op, 48), 1.25));
+  t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 48), 1.25));
   CHECK(outcome(other).outcome == emission::unchanged);
   const emission again = outcome(op);
   CHECK(again.outcome == emission::emitted);
-  CHECK(again.record.kernels.back().schedule.origin == "table avx2/this-cpu");
+  CHECK(again.record.kernels.back().schedule.origin == "table avx2/amd-this");
   CHECK(outcome(op).outcome == emission::unchanged);
   use_tables(before);
 }
