@@ -2,6 +2,7 @@
 // heads on 8 of 128 are Llama 3's; 768 features with 12 heads are GPT-2's and BERT base's layers; 384 with 12 are MiniLM's.
 #pragma once
 #include "dsl/spec.hpp"
+#include "dsl/spec_list.hpp"
 
 namespace attune::bench {
 
@@ -45,5 +46,9 @@ struct minilm_layer {
   static constexpr auto spec =
       project(model_dim<384>, heads<12>, head_dim<32>, element<f32>, bias) | softmax() | weighted_sum() | project_out(bias);
 };
+
+/// Those that tables may have records of, beside the stock specs.
+using tuned = spec_list<prefill_12x64, prefill_12x64_bf16, prefill_12x128, causal_12x64, causal_12x64_bf16, layer_768, layer_768_bf16, decode_32_8x128,
+                        decode_32_8x128_bf16, decode_12x64, decode_12x64_bf16>;
 
 } // namespace attune::bench

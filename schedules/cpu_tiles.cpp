@@ -35,7 +35,9 @@ std::vector<schedule_parameter> cpu_tiles_parameters() {
 }
 
 schedule_point cpu_tiles_default(const operator_description &op) {
-  int query_tile = 128, key_chunk = 1024;
+  // A tile of 64 leaves less of a causal mask's diagonal; 12 heads of 128, one Xeon core, in times of 128 queries and 2,048 keys: 1.08 at 256 tokens,
+  // 1.04 at 512, 1.07 at 1,024, 0.95 at 4,096. Without a mask 128 is better from 1,024 tokens on (0.94).
+  int query_tile = is_trimmed(op) && op.n.head_dim >= 128 ? 64 : 128, key_chunk = 1024;
   while (kept_bytes(op, query_tile, key_chunk) > most_bytes) {
     if (key_chunk >= 2048 && query_tile > 32) query_tile /= 2;
     else key_chunk *= 2;

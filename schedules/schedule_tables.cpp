@@ -52,21 +52,25 @@ using sayer = std::function<void(const std::string &)>;
 /// The first word of a CPU's name (runtime/cpu_name.hpp): amd, intel, arm.
 std::string maker_of(const std::string &cpu) { return cpu.substr(0, cpu.find('-')); }
 
+/// Whether a CPU can be one that the target is for: kernels for ARM are emitted on other machines too.
+bool is_of_target(const std::string &cpu, const target_info &target) { return (maker_of(cpu) == "arm") == (target.host == architecture::aarch64); }
+
 /// The tables of one folder for a target, in the order of names: of the CPU itself; of its maker's others; of other makers', which
 /// are not taken: tiles are cut for the sizes of caches, which differ more between makers, and a default is then often faster.
-/// Where the CPU is not known, none is foreign.
+/// Where the CPU is not known, or is none that the target is for, no table is foreign.
 struct folder_tables {
   std::vector<schedule_table> exact, akin, foreign;
 };
-folder_tables tables_in(const fs::path &folder, const std::string &target, const std::string &cpu, const sayer &say) {
+folder_tables tables_in(const fs::path &folder, const target_info &target, const std::string &cpu, const sayer &say) {
   std::set<fs::path> files;
   std::error_code none;
-  for (const auto &entry : fs::directory_iterator(folder / target, none))
+  for (const auto &entry : fs::directory_iterator(folder / target.name, none))
     if (entry.path().extension() == ".json") files.insert(entry.path());
+  const bool known = !cpu.empty() && is_of_target(cpu, target);
   folder_tables found;
   for (const fs::path &file : files) try {
       const std::string name = file.stem().string();
-      auto &kind = name == cpu ? found.exact : cpu.empty() || maker_of(name) == maker_of(cpu) ? found.akin : found.foreign;
+      auto &kind = name == cpu ? found.exact : !known || maker_of(name) == maker_of(cpu) ? found.akin : found.foreign;
       if (const auto table = read_table(file)) kind.push_back(*table);
     } catch (const std::exception &e) {
       say(std::string(e.what()) + "; the file is passed over");
@@ -232,7 +236,7 @@ void use_tables(table_places p) { places() = std::move(p); }
 
 std::optional<schedule_point> look_up(const table_places &where, const operator_description &op, const target_info &target, length_bucket bucket, const sayer &say) {
   for (const fs::path &folder : where.folders) {
-    const folder_tables found = tables_in(folder, target.name, where.cpu, say);
+    const folder_tables found = tables_in(folder, target, where.cpu, say);
     for (const auto *tables : {&found.exact, &found.akin}) {
       auto point = best_of_spec(*tables, op, target, bucket, say);
       if (!point) point = best_of_similar(*tables, op, target, bucket);
@@ -250,7 +254,7 @@ std::string why_no_record(const operator_description &op, const target_info &tar
   bool any_table = false, other_lengths = false;
   std::string foreign;
   for (const fs::path &folder : places().folders) {
-    const folder_tables found = tables_in(folder, target.name, places().cpu, say_once);
+    const folder_tables found = tables_in(folder, target, places().cpu, say_once);
     any_table |= !found.exact.empty() || !found.akin.empty() || !found.foreign.empty();
     for (const auto *tables : {&found.exact, &found.akin})
       for (const schedule_table &table : *tables)

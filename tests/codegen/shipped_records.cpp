@@ -1,9 +1,8 @@
 // The schedule of every shipped record (schedules/tables) for the target under test computes its spec. Where there is no record, there is
 // nothing to run.
-#include "dsl/spec_list.hpp"
-#include "generated/stock/catalogue.hpp"
 #include "schedules/schedule_tables.hpp"
 #include "tests/support/pinned_kernel.hpp"
+#include "tests/support/recorded_specs.hpp"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -79,8 +78,8 @@ TEST_CASE("the schedule of every shipped record computes its spec", "[.shipped]"
     std::printf("not run: no table has a record for %s\n", info_of(target_under_test()).name);
     std::exit(77);
   }
-  const std::vector<operator_description> specs = describe_all(stock::catalogue{});
-  const std::vector<reference_operator> meanings = refer_all(stock::catalogue{});
+  const std::vector<operator_description> specs = describe_all(recorded_specs{});
+  const std::vector<reference_operator> meanings = refer_all(recorded_specs{});
   int cases = 0;
   for (const recorded_kernel &k : all) {
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const operator_description &op) { return op.name == k.spec; });

@@ -1,7 +1,6 @@
-// Every record of the shipped tables is of a stock spec as it is now, and legal. They serve their maker's CPUs.
-#include "dsl/pipeline/describe.hpp"
-#include "generated/stock/catalogue.hpp"
+// Every record of the shipped tables is of a stock spec or one of the benchmarks as it is now, and legal. They serve their maker's CPUs.
 #include "schedules/schedule_tables.hpp"
+#include "tests/support/recorded_specs.hpp"
 #include "tests/tuning/records.hpp"
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -17,7 +16,7 @@ std::string complaint(const table_record &r, const schedule_table &table, const 
   const target_info *target = find_target(table.target);
   if (!target) return "there is no target " + table.target;
   const auto spec = std::find_if(specs.begin(), specs.end(), [&](const operator_description &op) { return op.name == r.spec; });
-  if (spec == specs.end()) return r.spec + " is no stock spec";
+  if (spec == specs.end()) return r.spec + " is no stock spec, and none of the benchmarks";
   if (spec_hash(*spec) != r.hash) return r.spec + " has the hash " + spec_hash(*spec) + " now, but the record is of " + r.hash;
   if (!(shape_of(*spec) == r.shape)) return "the shape is not that of " + r.spec;
   if (bucket_of(spec->n, r.queries, r.keys) != r.bucket) return "the call that was timed is not of the bucket " + std::string(name_of(r.bucket));
@@ -37,7 +36,7 @@ TEST_CASE("records that are stale, foreign or illegal are told") {
 }
 
 TEST_CASE("every shipped record is legal for its spec and target") {
-  const std::vector<operator_description> specs = describe_all(stock::catalogue{});
+  const std::vector<operator_description> specs = describe_all(recorded_specs{});
   const fs::path folder = fs::path(ATTUNE_SOURCES) / "schedules/tables";
   for (const auto &entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file() || entry.path().extension() != ".json") continue;
@@ -52,7 +51,7 @@ TEST_CASE("every shipped record is legal for its spec and target") {
 }
 
 TEST_CASE("shipped schedules are taken for their maker's CPUs and for one that is not known, not for another maker's") {
-  const std::vector<operator_description> specs = describe_all(stock::catalogue{});
+  const std::vector<operator_description> specs = describe_all(recorded_specs{});
   const fs::path folder = fs::path(ATTUNE_SOURCES) / "schedules/tables";
   for (const std::string &cpu : cpus_with_tables({folder}))
     for (const target_info &target : all_targets) {

@@ -123,6 +123,20 @@ TEST_CASE("tables of other makers' CPUs are taken only where the CPU is not know
   CHECK(t.said.empty());
 }
 
+TEST_CASE("for a target that is not this machine's, no maker is foreign") {
+  tables t;
+  const operator_description op = small_operator(4, 64);
+  const target_info &neon = *find_target("neon");
+  const schedule_point recorded = find_family("chunk").default_point(op, neon);
+  write_if_different(table_path(t.user.path, "neon", "arm-implementer-41-part-d0c"), text_of({"neon", "arm-implementer-41-part-d0c", {record_of(op, recorded, 1.2)}}));
+  const auto found = [&](const std::string &cpu) {
+    const auto point = look_up({{t.user.path}, cpu}, op, neon, bucket, [](const std::string &) {});
+    return point ? point->origin : "nothing";
+  };
+  CHECK(found("amd-zen4") == "table neon/arm-implementer-41-part-d0c");
+  CHECK(found("arm-implementer-c0-part-ac3") == "table neon/arm-implementer-41-part-d0c");
+}
+
 TEST_CASE("the user's folder comes before the shipped one") {
   tables t;
   const operator_description op = small_operator(4, 64);
