@@ -152,8 +152,9 @@ probe_kind compute_probe(target_id target, element_type element) {
 }
 
 std::size_t cold_bytes() {
-  const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE); // 0 or -1 where the system does not say
-  return std::max(std::size_t{256} << 20, 2 * static_cast<std::size_t>(std::max(last_level, 0L)));
+  const auto asked = [](int what) { return static_cast<std::size_t>(std::max(sysconf(what), 0L)); }; // 0 or -1 where the system does not say
+  const std::size_t memory = asked(_SC_PHYS_PAGES) * asked(_SC_PAGESIZE), twice = 2 * asked(_SC_LEVEL3_CACHE_SIZE);
+  return std::max(std::size_t{256} << 20, std::min(twice, memory / 16)); // each peer holds as much
 }
 
 bool has_probe(probe_kind kind) {

@@ -22,7 +22,8 @@ constexpr const char *name_of(probe_kind k) {
 }
 constexpr const char *unit_of(probe_kind k) { return k == probe_kind::memory_read ? "GB/s" : "GFLOP/s"; }
 
-/// Bytes that are in no cache if they are read in turn: twice the last-level cache, at least 256 MiB.
+/// Bytes that are in no cache if they are read in turn: twice the last-level cache, but no more than a sixteenth of the
+/// machine's memory, and at least 256 MiB.
 std::size_t cold_bytes();
 
 /// The probe that bounds a kernel with this target's instructions and elements. Throws std::invalid_argument for a target
