@@ -12,8 +12,9 @@ inline constexpr float masked_score = -1e30f;  ///< what a masked score holds; r
 inline constexpr float no_score = -9.5e29f;      ///< what a maximum starts from: above masked_score, so that a masked weight is 0 in every row
 inline constexpr float empty_threshold = -9.2e29f;
 
-/// 2^x is exactly 0 below this. A smaller weight is nothing beside the 1 of the row's maximum, and its products with values would be
-/// subnormal numbers, which many CPUs compute ten times slower: a bias that falls steeply with distance has them in every row.
+/// 2^x is exactly 0 below this. A smaller weight is nothing beside the 1 of the row's maximum, and near 2^-126 its products with values are
+/// subnormal numbers, which some CPUs compute far slower (docs/benchmarks.md): a bias that falls steeply with distance meets them in every
+/// row. Above 2^-96 values down to 2^-30 give none.
 inline constexpr float least_exponent = -96.0f;
 
 namespace detail {

@@ -90,6 +90,12 @@ TEST_CASE("tanh keeps its relative accuracy near zero") {
   CHECK(worst < 5e-7);
 }
 
+TEST_CASE("tanh keeps its sign beside zeros of the same expression") {
+  const std::vector<float> x{-3.0f, -1.0f, -9.5f, 3.0f};
+  const std::vector<float> y = on_each(x, [](Expr v) { return max(v, 0.0f) + select(v > 0.0f, 1.0f, 0.0f) + tanh_expr(v); });
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(y[i] == Approx(std::max(x[i], 0.0f) + (x[i] > 0 ? 1 : 0) + std::tanh(x[i])));
+}
+
 TEST_CASE("a masked score holds one value whatever it was, an allowed one its bits") {
   const std::vector<float> x{1.0f, not_a_number, infinity, -infinity, -3e38f};
   for (const float y : on_each(x, [](Expr s) { return masked(s, s > Expr(3.4e38f) && s < Expr(-1.0f)); })) CHECK(y == masked_score);
