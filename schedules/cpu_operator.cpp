@@ -59,7 +59,7 @@ private:
   attention_source source;
   Attention attention;
   Func attended{"attended"}; ///< (d, q, h, b), as stored
-  Func lse{"lse_tensor"}, row_state{"row_state"}; ///< (q, h, b), where they are wanted; row_state: maximum and total
+  Func lse{"lse_tensor"}; ///< (q, h, b), where it is wanted
   Func gathered{"attended_rows"}; ///< (feature of all heads, row, b)
   std::vector<Func> outputs;
 
@@ -153,10 +153,6 @@ private:
       lse(a.q, a.h, a.b) = a.lse(a.q, a.h, a.b);
       of_rows.push_back(lse);
     }
-    if (op.n.returns_weights && op.n.weights == weighting::softmax) {
-      row_state(a.q, a.h, a.b) = Tuple(a.row_maximum(a.q, a.h, a.b), a.row_total(a.q, a.h, a.b));
-      of_rows.push_back(row_state.compute_root());
-    }
     if (op.n.output_dim > 0) attended.compute_root();
     for (const Func &f : of_rows) bind_rows(f);
     if (!of_rows.empty()) bind_rows(attended);
@@ -189,10 +185,8 @@ private:
   }
 
   void return_scores() {
-    score_tensors w(op, args, source, row_state);
-    w.result.parallel(w.q).vectorize(w.k, f32_lanes(target), TailStrategy::GuardWithIf);
-    w.dot.compute_at(w.result, w.q).vectorize(w.k, f32_lanes(target));
-    w.dot.update().reorder(w.features.x, w.k).vectorize(w.k, f32_lanes(target));
+    score_tensors w(op, args, source, f32_lanes(target));
+    w.schedule();
     outputs.push_back(w.result);
   }
 };

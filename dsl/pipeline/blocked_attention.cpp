@@ -246,8 +246,6 @@ void blocked_attention::define_outputs() {
   const Expr inverse = inverse_total(row, tile, h, b);
   output(d, q, h, b) = select(reinterpret<int>(inverse) == 0, 0.0f, merged(d, row, tile, h, b) * inverse); // as bits: to fast-math a NaN equals 0
   lse(q, h, b) = log_sum_exp(of_row, sum_of_row);
-  row_maximum(q, h, b) = of_row;
-  row_total(q, h, b) = sum_of_row;
 }
 
 } // namespace attune

@@ -75,7 +75,6 @@ struct blocked_attention {
   int running_columns() const { return first_value_column + op.n.value_dim / cut.running_lanes; }
   Halide::Func output{"output"}; ///< f32 (d, q, h, b)
   Halide::Func lse{"lse"};       ///< f32 (q, h, b)
-  Halide::Func row_maximum{"row_maximum"}, row_total{"row_total"}; ///< f32 (q, h, b): of all chunks; maximum in base 2
   bool has_tile_map = false;
   Halide::Expr chunk_keys;       ///< keys per chunk
 

@@ -151,8 +151,6 @@ void decode_attention::define_merge() {
   const Expr of_row = maximum(in_group, q, key_head, b), sum_of_row = total(in_group, q, key_head, b);
   output(d, q, h, b) = select(is_empty_row(of_row, sum_of_row), 0.0f, merged(d, in_group, q, key_head, b) / sum_of_row);
   lse(q, h, b) = log_sum_exp(of_row, sum_of_row);
-  row_maximum(q, h, b) = of_row;
-  row_total(q, h, b) = sum_of_row;
 }
 
 } // namespace attune

@@ -44,7 +44,6 @@ struct decode_attention {
   Halide::RDom maximum_chunks, total_chunks, merged_chunks;
   Halide::Func output{"output"};                                   ///< f32 (d, q, head, b)
   Halide::Func lse{"lse"};                                         ///< f32 (q, head, b)
-  Halide::Func row_maximum{"row_maximum"}, row_total{"row_total"}; ///< f32 (q, head, b): of all chunks; maximum in base 2
   bool has_tile_map = false;
   int group;                                                       ///< query heads for each key head
   Halide::Expr chunks;

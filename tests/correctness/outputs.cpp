@@ -3,6 +3,7 @@
 #include "tests/support/target_under_test.hpp"
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace attune;
 
@@ -107,4 +108,26 @@ TEST_CASE("returned scores: masked ones are -inf, and NaN in K shows only where 
   CHECK(std::isnan(call.tensor("scaled_scores").get({0, 0, 0, 59})));
   CHECK(call.tensor("masked_scores").get({0, 0, 0, 59}) == -infinity);
   CHECK(call.tensor("attention_weights").get({0, 0, 0, 59}) == 0);
+}
+
+TEMPLATE_TEST_CASE("weights of a row add up to 1 however large its scores are, and are 0 where all of them are too low to count", "", outputs::weights_f32, outputs::weights_bf16) {
+  for (const int queries : {1, 60})
+    for (const double factor : {1.0, 1e2, 1e4, 1e8}) { // of query and of key
+      kernel_call<TestType> call(shape(1, queries, 70));
+      check_tensor &q = call.tensor("query"), &k = call.tensor("key"), &weights = call.tensor("attention_weights");
+      for (check_tensor *t : {&q, &k}) t->for_each([&](const auto &at) { t->set(at, t->get(at) * factor); });
+      call.must_run();
+      std::map<std::pair<std::int64_t, std::int64_t>, double> sums;
+      weights.for_each([&](const auto &at) { sums[{at[1], at[2]}] += weights.get(at); });
+      for (const auto &[row, sum] : sums) {
+        INFO(queries << " queries, factor " << factor << ", head " << row.first << ", query " << row.second);
+        CHECK(sum == Approx(1).margin(1e-5));
+      }
+      q.for_each([&](const auto &at) { q.set(at, -1e15); });
+      k.for_each([&](const auto &at) { k.set(at, 1e15); });
+      call.must_run();
+      bool zero = true;
+      weights.for_each([&](const auto &at) { zero = zero && weights.get(at) == 0; });
+      CHECK(zero);
+    }
 }

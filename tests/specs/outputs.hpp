@@ -33,6 +33,8 @@ struct all_scores {
                              | mask(causal<align::bottom_right>, key_lengths, additive<axis::head, axis::key>)
                              | softmax() | weighted_sum(returns<lse, weights, scaled_scores, capped_scores, masked_scores>);
 };
+struct weights_f32 { static constexpr auto spec = attention(heads<2>, head_dim<16>, element<f32>, key_lengths, returns<lse, weights>); };
+struct weights_bf16 { static constexpr auto spec = attention(heads<2>, head_dim<64>, element<bf16>, causal<align::bottom_right>, returns<weights>); };
 struct only_scaled_scores { static constexpr auto spec = attention(heads<2>, head_dim<64>, element<f16>, causal<align::top_left>, returns<scaled_scores>); };
 
 // Parts that are merged.
