@@ -27,6 +27,7 @@ template <int HeadDim, int Dims> inline constexpr bool cached_keys_come_rotated<
 template <class Next, class Last>
   requires((Next::where == slot::output) == (Last::where == slot::sum))
 inline constexpr bool has_sum_before<Next, Last> = true;
+template <class Problem> inline constexpr bool compares_numbers = !std::is_same_v<Problem, chained_comparison>;
 } // namespace rules
 
 // ---- what functions return once the spec's inputs are known
@@ -112,6 +113,8 @@ constexpr invalid operator|(const chain_facts<Source, Last, SameExtents, Inputs,
     static_assert(
         rules::declared_input<typename undeclared_in<typename check::problem>::type>,
         "a function reads an input that the spec does not declare: add input<tag>(element, axes...) to the first stage");
+    static_assert(rules::compares_numbers<typename check::problem>,
+                  "a comparison is compared with <, <=, > or >=: it holds or does not, which orders nothing; join two by &&, as in 0 <= x && x < 8");
     using miscount = miscount_in<typename check::problem>;
     static_assert(rules::one_index_per_axis<typename miscount::tag, typename miscount::axes, typename miscount::indices>,
                   "at(tag{}, indices...) takes one index for each axis of the input, in the order declared");

@@ -20,6 +20,8 @@ template <kind Kind, class Problem = none> struct trial {
 };
 using trial_number = trial<kind::number>;
 
+/// Wrong with a value: what was compared was a condition already, as in 0 <= x < 8.
+struct chained_comparison {};
 /// What can be wrong with a read of an input.
 template <class Tag> struct undeclared_input {};
 template <class Tag, int Axes, int Indices> struct wrong_index_count {};
@@ -43,6 +45,9 @@ template <class L, class R> concept trial_pair =
 template <class... T> using problem_in = first_culprit<typename trial_traits<T>::problem...>;
 template <class... T> using tried_number = trial<kind::number, problem_in<T...>>;
 template <class... T> using tried_condition = trial<kind::condition, problem_in<T...>>;
+template <class L, class R> inline constexpr bool orders_a_condition = trial_traits<L>::of_kind == kind::condition || trial_traits<R>::of_kind == kind::condition;
+template <class L, class R> using tried_order =
+    trial<kind::condition, first_culprit<problem_in<L, R>, std::conditional_t<orders_a_condition<L, R>, chained_comparison, none>>>;
 template <class L, class R> using tried_either =
     trial<trial_traits<L>::of_kind == trial_traits<R>::of_kind ? trial_traits<L>::of_kind : kind::number, problem_in<L, R>>;
 
@@ -51,10 +56,10 @@ template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, 
 template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, R> operator*(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, R> operator/(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_number<L, R> operator%(L, R) { return {}; }
-template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator<(L, R) { return {}; }
-template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator>(L, R) { return {}; }
-template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator<=(L, R) { return {}; }
-template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator>=(L, R) { return {}; }
+template <class L, class R> requires trial_pair<L, R> constexpr tried_order<L, R> operator<(L, R) { return {}; }
+template <class L, class R> requires trial_pair<L, R> constexpr tried_order<L, R> operator>(L, R) { return {}; }
+template <class L, class R> requires trial_pair<L, R> constexpr tried_order<L, R> operator<=(L, R) { return {}; }
+template <class L, class R> requires trial_pair<L, R> constexpr tried_order<L, R> operator>=(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator==(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator!=(L, R) { return {}; }
 template <class L, class R> requires trial_pair<L, R> constexpr tried_condition<L, R> operator&&(L, R) { return {}; }
