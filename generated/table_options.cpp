@@ -1,6 +1,8 @@
 #include "generated/table_options.hpp"
 #include "runtime/cpu_name.hpp"
 #include "schedules/schedule_tables.hpp"
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,6 +38,8 @@ void table_options::use() const {
 }
 
 void table_options::use_to_record() const {
+  const bool named = std::all_of(cpu.begin(), cpu.end(), [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-' || c == '_'; });
+  if (!named) throw std::runtime_error(fmt::format("--cpu says \"{}\": a CPU's name, which is that of its table's file, is of a-z, 0-9, - and _; this machine is {}", cpu, cpu_name()));
   if (const std::string mistake = set_places(); !mistake.empty()) fmt::print(stderr, "attune: {}; a new table is made\n", mistake);
 }
 

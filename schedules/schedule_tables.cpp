@@ -268,7 +268,7 @@ std::string why_no_record(const operator_description &op, const target_info &tar
         if (r.bucket == bucket && (r.hash == hash || r.shape == shape)) foreign = table.target + "/" + table.cpu;
   }
   if (!any_table) return std::string("there is no table for ") + target.name;
-  if (!foreign.empty()) return "only tables of other makers' CPUs, as " + foreign + ", have a record of this spec, or of one of its shape, for these lengths; this CPU is " + places().cpu;
+  if (!foreign.empty()) return "no table of this maker's CPUs has a record for these lengths that can be used; another maker's, " + foreign + ", is not looked at, since this CPU is " + places().cpu;
   return other_lengths ? "tables have records of this spec for other lengths alone" : "no table has a record of this spec, or of one of its shape, for these lengths";
 }
 

@@ -224,7 +224,7 @@ TEST_CASE("a default says that only other makers' tables have the record") {
   const table_places before = tables_in_use();
   use_tables({{t.user.path, t.shipped.path}, "intel-a"});
   const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
-  const std::string expected = "only tables of other makers' CPUs, as avx2/amd-a, have a record of this spec, or of one of its shape, for these lengths; this CPU is intel-a";
+  const std::string expected = "no table of this maker's CPUs has a record for these lengths that can be used; another maker's, avx2/amd-a, is not looked at, since this CPU is intel-a";
   t.add(t.shipped, "amd-a", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
   CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
   t.add(t.shipped, "amd-a", record_of(similar_to(op, 8), chunk_point(op, 48), 1.25));
