@@ -127,7 +127,10 @@ double work::amount() const {
   return double(batch) * n.kv_heads * keys * (n.head_dim + n.value_dim) * static_cast<double>(size_of(cache_element(n)));
 }
 
-std::size_t work::copies() const { return cold ? std::max<std::size_t>(3, static_cast<std::size_t>(std::ceil(static_cast<double>(cold_bytes()) / amount()))) : 1; }
+std::size_t work::copies() const {
+  const double enough = std::ceil(static_cast<double>(cold_bytes()) / amount());
+  return cold ? std::max<std::size_t>(3, static_cast<std::size_t>(enough)) : 1;
+}
 
 double work::least_bytes() const {
   const numbers &n = info().n;

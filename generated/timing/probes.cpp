@@ -93,7 +93,6 @@ __attribute__((target("amx-tile,amx-bf16"))) double tile_bf16() {
   return 4.0 * 16 * 16 * 16 * (rounds / 8) * chains / seconds / 1e9;
 }
 
-
 /// Reads both streams once, a line of each in turn; `ahead` bytes of software prefetch, or none.
 template <int ahead> __attribute__((target("avx2"))) double read_streams(const char *first, const char *second, std::size_t stream_bytes) {
   __m256i sum = _mm256_setzero_si256();
@@ -128,7 +127,7 @@ public:
 
 private:
   double memory_read() {
-    const std::size_t stream_bytes = cold_bytes() / 4;
+    const std::size_t stream_bytes = cold_bytes() / 2;
     if (streams_.bytes() == 0) {
       streams_ = memory_block(2 * stream_bytes);
       std::memset(streams_.data(), 1, streams_.bytes()); // otherwise all pages would be the one of zeros
@@ -154,7 +153,7 @@ probe_kind compute_probe(target_id target, element_type element) {
 std::size_t cold_bytes() {
   const auto asked = [](int what) { return static_cast<std::size_t>(std::max(sysconf(what), 0L)); }; // 0 or -1 where the system does not say
   const std::size_t memory = asked(_SC_PHYS_PAGES) * asked(_SC_PAGESIZE), twice = 2 * asked(_SC_LEVEL3_CACHE_SIZE);
-  return std::max(std::size_t{256} << 20, std::min(twice, memory / 16)); // each peer holds as much
+  return std::max(std::size_t{256} << 20, std::min(twice, memory / 16)); // each way to call a peer holds as much
 }
 
 bool has_probe(probe_kind kind) {

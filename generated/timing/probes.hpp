@@ -14,7 +14,7 @@ enum class probe_kind {
   fma_512,     ///< the same on registers of 512 bits
   dot_bf16,    ///< vdpbf16ps on registers of 512 bits: 4 operations a lane, GFLOP/s
   tile_bf16,   ///< tdpbf16ps on tile registers: 16 x 16 x 16 pairs an instruction, GFLOP/s
-  memory_read, ///< two streams, together half of cold_bytes(), GB/s (10^9 bytes)
+  memory_read, ///< two streams, together cold_bytes(), GB/s (10^9 bytes)
 };
 constexpr const char *name_of(probe_kind k) {
   constexpr const char *names[] = {"fma_256", "fma_512", "dot_bf16", "tile_bf16", "memory_read"};
@@ -22,8 +22,8 @@ constexpr const char *name_of(probe_kind k) {
 }
 constexpr const char *unit_of(probe_kind k) { return k == probe_kind::memory_read ? "GB/s" : "GFLOP/s"; }
 
-/// Bytes that are in no cache if they are read in turn: twice the last-level cache, but no more than a sixteenth of the
-/// machine's memory, and at least 256 MiB.
+/// So many bytes that none is in a cache any more when it is read again: twice the last-level cache, at least 256 MiB. At most a
+/// sixteenth of the machine's memory, where that is more than 256 MiB.
 std::size_t cold_bytes();
 
 /// The probe that bounds a kernel with this target's instructions and elements. Throws std::invalid_argument for a target
@@ -37,7 +37,7 @@ const std::vector<int> &usable_cores();
 /// Keeps the calling thread on these cores, and threads that it starts from here on.
 void stay_on(const std::vector<int> &cores);
 
-/// Probes on some cores. Holds the threads and, from the first memory probe on, half of cold_bytes() a core.
+/// Probes on some cores. Holds the threads and, from the first memory probe on, cold_bytes() a core.
 class probes {
 public:
   /// `cores` is not empty. The calling thread takes part: it stays on the first core from here on.
@@ -46,8 +46,8 @@ public:
   probes(const probes &) = delete;
   probes &operator=(const probes &) = delete;
 
-  /// One short run, 1 to 2 ms for compute, 10 to 20 for memory (70 where the last-level cache has 480 MiB): the sum over the cores. 0 where the machine lacks the
-  /// instructions.
+  /// One short run: the sum over the cores. 1 to 2 ms for compute, 20 to 40 for memory where cold_bytes() is 256 MiB. 0 where the
+  /// machine lacks the instructions.
   double run(probe_kind);
 
 private:
