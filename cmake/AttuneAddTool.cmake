@@ -6,6 +6,9 @@
 include_guard(GLOBAL)
 
 function(attune_add_tool tool library)
+  if(NOT TARGET ${library})
+    message(FATAL_ERROR "attune_add_tool(${tool}): there is no library ${library}; attune_add_library makes one, before this line")
+  endif()
   get_target_property(specs ${library} ATTUNE_SPECS)
   get_target_property(spec_headers ${library} ATTUNE_SPEC_HEADERS)
   get_target_property(includes ${library} ATTUNE_SPEC_INCLUDES)

@@ -122,7 +122,7 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 
 /// The pages between the first and the last.
 void protect(std::byte *pages, std::size_t mapped, int how) {
-  if (mapped > 2 * page_size() && mprotect(pages + page_size(), mapped - 2 * page_size(), how) != 0) throw std::runtime_error("check: mprotect failed");
+  if (mapped > 2 * page_size() && mprotect(pages + page_size(), mapped - 2 * page_size(), how) != 0) throw std::runtime_error("a tensor of this call takes " + std::to_string(mapped >> 20) + " MiB, which the system does not give: choose fewer keys, queries or batch elements");
 }
 
 } // namespace
