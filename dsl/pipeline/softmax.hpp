@@ -14,8 +14,8 @@ inline constexpr float empty_threshold = -9.2e29f;
 
 /// 2^x is exactly 0 below this. A smaller weight is nothing beside the 1 of the row's maximum, and near 2^-126 its products with values are
 /// subnormal numbers, which some CPUs compute far slower (docs/benchmarks.md): a bias that falls steeply with distance meets them in every
-/// row. Above 2^-96 values down to 2^-30 give none.
-inline constexpr float least_exponent = -96.0f;
+/// row. Above 2^-116 values down to 2^-10 give none, and all weights above e^-80 are there.
+inline constexpr float least_exponent = -116.0f;
 
 namespace detail {
 /// 2^x = 2^n p(f) with n the integer next to x and f = x - n; exactly 0 below least_exponent. Adding 1.5 * 2^23 + 127 leaves n + 127 in
