@@ -19,8 +19,11 @@ inline Halide::Expr exp2_of_fraction(const Halide::Expr &f) {
   return q * f + 1.0f;
 }
 
-/// 2^n for a whole number from -127, where it is 0, to 127.
-inline Halide::Expr power_of_two(const Halide::Expr &n) { return Halide::reinterpret<float>((Halide::cast<int>(n) + 127) << 23); }
+/// 2^x from -127, where it is 0, to 127.
+inline Halide::Expr exp2_by_floor(const Halide::Expr &x) {
+  const Halide::Expr n = Halide::floor(x + 0.5f);
+  return exp2_of_fraction(x - n) * Halide::reinterpret<float>((Halide::cast<int>(n) + 127) << 23);
+}
 } // namespace detail
 
 /// e^x, f32. Halide's polynomial within the range of f32: 0 below -87.3 and infinity above 88.7, as f32 rounds without subnormals.
@@ -41,8 +44,7 @@ inline Halide::Expr tanh_expr(Halide::Expr x) {
   const Expr near_zero = x + x * u * p;
   const Expr magnitude = abs(x);
   const Expr twice = min(magnitude, 10.0f) * 2.8853900817779268f; // 2 |x| / ln 2
-  const Expr n = floor(twice + 0.5f);
-  const Expr far = 1.0f - 2.0f / (detail::exp2_of_fraction(twice - n) * detail::power_of_two(n) + 1.0f);
+  const Expr far = 1.0f - 2.0f / (detail::exp2_by_floor(twice) + 1.0f);
   const Expr sign = reinterpret<std::uint32_t>(x) & Expr(0x80000000u); // of an integer: to Halide -0.0f is the 0.0f of another place
   return keep_nan(x, select(magnitude < 0.875f, near_zero, reinterpret<float>(reinterpret<std::uint32_t>(far) | sign)));
 }

@@ -32,6 +32,17 @@ struct tables {
   }
 };
 
+/// Looked at by the whole process until the end of a test.
+struct tables_used_here {
+  explicit tables_used_here(table_places places) : before(tables_in_use()) { use_tables(std::move(places)); }
+  ~tables_used_here() { use_tables(before); }
+  tables_used_here(const tables_used_here &) = delete;
+  tables_used_here &operator=(const tables_used_here &) = delete;
+
+private:
+  const table_places before;
+};
+
 /// The same shape with another number of heads: similar, but another spec.
 operator_description similar_to(operator_description op, int heads) {
   op.n.heads = op.n.kv_heads = heads;
@@ -188,22 +199,19 @@ TEST_CASE("a file that is no table is passed over, and the others are looked at"
 TEST_CASE("the schedule that is chosen comes from the tables in use, or else is the default") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "amd-this"});
+  const tables_used_here used({{t.shipped.path}, "amd-this"});
   CHECK(choose_schedule(op, avx2, bucket).origin == "default");
   t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 48), 1.25));
   const schedule_point chosen = choose_schedule(op, avx2, bucket);
   CHECK(chosen.text() == chunk_point(op, 48).text());
   CHECK(chosen.origin == "table avx2/amd-this");
   CHECK(choose_schedule(op, avx2, length_bucket::prefill_short).origin == "default");
-  use_tables(before);
 }
 
 TEST_CASE("a default says why it is one, and another spec's schedule whose it is") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  const table_places before = tables_in_use();
-  use_tables({{t.user.path, t.shipped.path}, "amd-this"});
+  const tables_used_here used({{t.user.path, t.shipped.path}, "amd-this"});
   const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
   CHECK(why() == "there is no table for avx2");
   t.add(t.shipped, "amd-this", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
@@ -215,14 +223,12 @@ TEST_CASE("a default says why it is one, and another spec's schedule whose it is
   CHECK(why() == "of similar, which has the same shape");
   t.add(t.user, "amd-other", record_of(op, chunk_point(op, 48), 1.25));
   CHECK(why() == "");
-  use_tables(before);
 }
 
 TEST_CASE("a default says that only other makers' tables have the record") {
   tables t;
   const operator_description op = small_operator(4, 64);
-  const table_places before = tables_in_use();
-  use_tables({{t.user.path, t.shipped.path}, "intel-a"});
+  const tables_used_here used({{t.user.path, t.shipped.path}, "intel-a"});
   const auto why = [&](length_bucket b = bucket) { return choose_schedule(op, avx2, b).why; };
   const std::string expected = "no table of this maker's CPUs has a record for these lengths that can be used; another maker's, avx2/amd-a, is not looked at, since this CPU is intel-a";
   t.add(t.shipped, "amd-a", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
@@ -236,15 +242,13 @@ TEST_CASE("a default says that only other makers' tables have the record") {
   CHECK_THAT(why(), Contains("its record in table avx2/intel-b cannot be used: "));
   t.add(t.user, "intel-b", record_of(op, chunk_point(op, 48), 1.25));
   CHECK(why() == "");
-  use_tables(before);
 }
 
 TEST_CASE("a manifest's reasons are those of the tables, also where its object stands") {
   tables t;
   const own_folder out;
   const operator_description op = small_operator(4, 64);
-  const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "amd-this"});
+  const tables_used_here used({{t.shipped.path}, "amd-this"});
   const auto emitted = [&] { return emit({op, avx2, "tested", out.path, {}}); };
   const auto why = [&] { return read_manifest(manifest_path(out.path, "small", "avx2"))->kernels.back().schedule.why; };
   CHECK(emitted().outcome == emission::emitted);
@@ -252,20 +256,17 @@ TEST_CASE("a manifest's reasons are those of the tables, also where its object s
   t.add(t.shipped, "amd-this", record_of(small_operator(4, 32), chunk_point(small_operator(4, 32), 48), 1.25));
   CHECK(emitted().outcome == emission::unchanged);
   CHECK(why() == "no table has a record of this spec, or of one of its shape, for these lengths");
-  use_tables(before);
 }
 
 TEST_CASE("what is passed over is said once, however often it is looked up") {
   tables t;
   const operator_description op = small_operator(4, 64);
   t.add(t.shipped, "amd-this", record_of(op, chunk_point(op, 25), 2));
-  const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "amd-this"});
+  const tables_used_here used({{t.shipped.path}, "amd-this"});
   std::ostringstream said;
   std::streambuf *const stderr_before = std::cerr.rdbuf(said.rdbuf());
   const std::string first = choose_schedule(op, avx2, bucket).origin, second = choose_schedule(op, avx2, bucket).origin;
   std::cerr.rdbuf(stderr_before);
-  use_tables(before);
   CHECK(first == "default");
   CHECK(second == "default");
   CHECK_THAT(said.str(), Contains("attune: the record of small for prefill_long in table avx2/amd-this is passed over"));
@@ -278,8 +279,7 @@ TEST_CASE("a new record has its own spec emitted again, and no other") {
   const operator_description op = small_operator(4, 64);
   operator_description other = small_operator(2, 32);
   other.name = "other";
-  const table_places before = tables_in_use();
-  use_tables({{t.shipped.path}, "amd-this"});
+  const tables_used_here used({{t.shipped.path}, "amd-this"});
   const auto outcome = [&](const operator_description &spec) { return emit({spec, avx2, "tested", out.path, {}}); };
   CHECK(outcome(op).outcome == emission::emitted);
   CHECK(outcome(other).outcome == emission::emitted);
@@ -289,5 +289,4 @@ TEST_CASE("a new record has its own spec emitted again, and no other") {
   CHECK(again.outcome == emission::emitted);
   CHECK(again.record.kernels.back().schedule.origin == "table avx2/amd-this");
   CHECK(outcome(op).outcome == emission::unchanged);
-  use_tables(before);
 }
