@@ -38,9 +38,13 @@ void table_options::use() const {
 }
 
 void table_options::use_to_record() const {
-  const bool named = std::all_of(cpu.begin(), cpu.end(), [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-' || c == '_'; });
-  if (!named) throw std::runtime_error(fmt::format("--cpu says \"{}\": a CPU's name, which is that of its table's file, is of a-z, 0-9, - and _; this machine is {}", cpu, cpu_name()));
-  if (const std::string mistake = set_places(); !mistake.empty()) fmt::print(stderr, "attune: {}; a new table is made\n", mistake);
+  const std::string mistake = set_places();
+  const std::string &name = tables_in_use().cpu;
+  const bool is_name = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-' || c == '_'; });
+  if (!is_name)
+    throw std::runtime_error(fmt::format("{} says \"{}\": a CPU's name, which is that of its table's file, is of a-z, 0-9, - and _; this machine is {}",
+                                         cpu.empty() ? "ATTUNE_CPU" : "--cpu", name, cpu_name()));
+  if (!mistake.empty()) fmt::print(stderr, "attune: {}; a new table is made\n", mistake);
 }
 
 } // namespace attune

@@ -23,6 +23,8 @@ must_fail("--cpu says \"amd-zen44\", and there is no table of such a CPU; there 
 must_fail("a CPU.s name, which is that of its table.s file, is of a-z, 0-9, - and _" tune article2_single_head -t avx2 --tables ${FOLDER} --cpu ../../evil)
 set(ENV{ATTUNE_CPU} amd-zen44)
 must_fail("ATTUNE_CPU says \"amd-zen44\", and there is no table of such a CPU" emit article2_single_head -t avx2 --out ${FOLDER})
+set(ENV{ATTUNE_CPU} ../../evil)
+must_fail("ATTUNE_CPU says \"../../evil\": a CPU.s name" tune article2_single_head -t avx2 --tables ${FOLDER})
 unset(ENV{ATTUNE_CPU})
 must_fail("the folder /proc/attune cannot be made" emit article2_single_head -t avx2 --out /proc/attune)
 must_fail("--schedule is for one target" emit article2_single_head --out ${FOLDER} --schedule "prefill_long=chunk query_tile=48")
