@@ -50,7 +50,8 @@ inline Halide::Expr exp2_nonpositive_before_cut(Halide::Expr x) {
 /// kept by its bits. For pipelines where 2^x is not what takes time.
 inline Halide::Expr exp2_nonpositive_fast_math(Halide::Expr x) {
   using namespace Halide;
-  return keep_nan(x, detail::exp2_by_floor(select(x < least_exponent, -127.0f, x)));
+  const Expr bounded = select(x < least_exponent, -127.0f, x), n = floor(bounded + 0.5f);
+  return keep_nan(x, detail::exp2_of_fraction(bounded - n) * detail::power_of_2(cast<int>(n)));
 }
 
 /// 1 / (1 + 2^-x) by one of the exponentials above; exactly 0 below least_exponent, as masked scores are; NaN stays NaN.
