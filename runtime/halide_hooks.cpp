@@ -122,15 +122,6 @@ void install_cuda() {}
 
 } // namespace
 
-/// Called by generated code: asks for `rows` rows of `bytes` bytes, `stride` bytes apart, in the second cache. Any address will do.
-extern "C" int attune_fetch_rows(const char *tensor, std::int64_t offset, std::int64_t stride, std::int32_t rows, std::int32_t bytes);
-extern "C" int attune_fetch_rows(const char *tensor, std::int64_t offset, std::int64_t stride, std::int32_t rows, std::int32_t bytes) {
-  constexpr int line = 64;
-  for (std::int32_t row = 0; row < rows; ++row, offset += stride)
-    for (std::int32_t byte = 0; byte < bytes; byte += line) __builtin_prefetch(tensor + offset + byte, 0, 2);
-  return 0;
-}
-
 extern "C" void ATTUNE_JOIN(attune_install_hooks_, ATTUNE_LIBRARY)();
 extern "C" void ATTUNE_JOIN(attune_install_hooks_, ATTUNE_LIBRARY)() {
   halide_set_error_handler(keep_error);

@@ -36,6 +36,8 @@ private:
   std::map<std::string, Expr> values_;
 };
 
+constexpr int bytes_of_line = 64;
+
 bool ends_with(const std::string &text, const std::string &end) { return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0; }
 } // namespace
 
@@ -60,9 +62,15 @@ Stmt prefetch_ahead::fetch(const Stmt &body) const {
   first_load found(what_.tensor, lets_);
   body.accept(&found);
   if (!found.index.defined()) throw std::logic_error("no step of " + what_.step + " loads rows of " + what_.tensor);
-  const Expr bytes_of_element = cast<std::int64_t>(found.type.bytes());
-  const Expr offset = cast<std::int64_t>(simplify(substitute(variable_, later_, found.index))) * bytes_of_element, stride = cast<std::int64_t>(what_.stride) * bytes_of_element;
-  return Evaluate::make(Call::make(Int(32), "attune_fetch_rows", {Variable::make(Handle(), what_.tensor), offset, stride, what_.rows, what_.bytes}, Call::Extern));
+  const std::string row = unique_name("fetched_row"), line = unique_name("fetched_line");
+  const auto wide = [](const Expr &e) { return cast<std::int64_t>(e); };
+  const Expr element = simplify(substitute(variable_, later_, found.index)), within_row = wide(Variable::make(Int(32), line)) * bytes_of_line;
+  const Expr offset = (wide(element) + wide(Variable::make(Int(32), row)) * wide(what_.stride)) * wide(found.type.bytes()) + within_row;
+  const Expr address = reinterpret(Handle(), reinterpret<std::int64_t>(Variable::make(Handle(), what_.tensor)) + offset);
+  constexpr int to_read = 0, into_second_cache = 2, data = 1;
+  const Stmt ask = Evaluate::make(Call::make(Int(32), "llvm.prefetch.p0", {address, to_read, into_second_cache, data}, Call::Extern)); // any address will do
+  const auto loop = [](const std::string &name, int count, const Stmt &body) { return For::make(name, 0, count, ForType::Serial, Partition::Never, DeviceAPI::None, body); };
+  return loop(row, what_.rows, loop(line, (what_.bytes + bytes_of_line - 1) / bytes_of_line, ask));
 }
 
 } // namespace attune
