@@ -1,8 +1,13 @@
-# cmake -DCOMPILER=<c++> -DPROGRAM=<file.cpp> -DROOT=<repository> -P check_program.cmake
+# cmake -DCOMPILER=<c++> -DPROGRAM=<file.cpp> -DROOT=<repository> -DHEADERS=<header> -P check_program.cmake
 # The program must compile with -DCORRECTED, without a word. Without it, it must not; what the compiler then says must match the regular
 # expression of the program's line `// expect: <regex>`, and be at most 12 lines.
 set(longest_diagnostic 12)
+# HEADERS: what programs include, precompiled as <header>.gch or, by clang, <header>.pch; for the silent one, since a diagnostic names them.
 set(command ${COMPILER} -std=c++20 -fsyntax-only -I${ROOT} ${PROGRAM})
+set(precompiled -Winvalid-pch -include ${HEADERS})
+if(COMPILER MATCHES "clang")
+  set(precompiled -include-pch ${HEADERS}.pch)
+endif()
 
 file(STRINGS ${PROGRAM} expected REGEX "^// expect: ")
 string(REGEX REPLACE "^// expect: " "" expected "${expected}")
@@ -16,7 +21,7 @@ if(expected STREQUAL "")
   fail("the program has no line \"// expect: <regular expression>\"")
 endif()
 
-execute_process(COMMAND ${command} -DCORRECTED RESULT_VARIABLE result ERROR_VARIABLE said)
+execute_process(COMMAND ${command} ${precompiled} -DCORRECTED RESULT_VARIABLE result ERROR_VARIABLE said)
 if(NOT result EQUAL 0 OR NOT said STREQUAL "")
   fail("the corrected program does not compile in silence")
 endif()
