@@ -92,6 +92,7 @@ function(attune_add_target_program name)
     attune_warnings(attune_target_main)
   endif()
   add_executable(${name} ${arg_SOURCES} $<TARGET_OBJECTS:attune_target_main>)
+  target_compile_options(${name} PRIVATE -O1) # what is tested lies in libraries
   target_include_directories(${name} PRIVATE ${ATTUNE_TESTED})
   target_link_libraries(${name} PRIVATE attune_check ${arg_LIBRARIES})
   attune_warnings(${name})
