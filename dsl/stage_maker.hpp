@@ -21,9 +21,9 @@ template <class F> concept constant_of_position =
 template <takes_functions Kind, class... P> struct function_check {
   template <class X> struct uncallable : std::false_type {};
   template <class F> struct uncallable<function<F>> {
-    static constexpr bool callable() {
-      if constexpr (Kind == takes_functions::of_score) return std::is_invocable_v<F, trial_number, trial_position<read_anything>>;
-      else return std::is_invocable_v<F, trial_position<read_anything>>;
+    static constexpr bool callable() { // std::is_invocable would add four lines to the compiler's own error about F's body
+      if constexpr (Kind == takes_functions::of_score) return requires(trial_number s, trial_position<read_anything> at) { F{}(s, at); };
+      else return requires(trial_position<read_anything> at) { F{}(at); };
     }
     static constexpr bool value = !callable();
   };
@@ -183,9 +183,11 @@ template <class Tag> struct stage_maker {
     static_assert(rules::divides<typename check::group, typename check::grouped>,
                   "kv_heads must divide heads: query head h reads kv head h / (heads / kv_heads)");
     static_assert(rules::takes_score_and_at<typename check::score_arity>,
-                  "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }");
+                  "scores(f): f takes (auto score, auto at) and returns a score, as in [](auto s, auto at) { return s; }; "
+                  "at has batch, head, kv_head, query, key, position, query_count, key_count and at(tag{}, indices...)");
     static_assert(rules::takes_at<typename check::mask_arity>,
-                  "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }");
+                  "mask(f): f takes (auto at) and returns a condition, as in [](auto at) { return at.key <= at.query; }; "
+                  "at has batch, head, kv_head, query, key, position, query_count, key_count and at(tag{}, indices...)");
     static_assert(rules::reads_symbols<typename check::branch>,
                   "a function takes auto, branches with select(condition, a, b), not with ?: or if, "
                   "and calls only exp, tanh, abs, min, max, without std::");

@@ -1,5 +1,5 @@
 // A mask function that asks for the score.
-// expect: mask\(f\): f takes \(auto at\) and returns a condition
+// expect: mask\(f\): f takes \(auto at\) and returns a condition.*at has batch, head, kv_head, query, key, position, query_count, key_count and at\(tag
 #include "dsl/spec.hpp"
 using namespace attune;
 

@@ -1,5 +1,5 @@
 // A score function that does not take the score.
-// expect: scores\(f\): f takes \(auto score, auto at\) and returns a score
+// expect: scores\(f\): f takes \(auto score, auto at\) and returns a score.*at has batch, head, kv_head, query, key, position, query_count, key_count and at\(tag
 #include "dsl/spec.hpp"
 using namespace attune;
 
