@@ -44,7 +44,7 @@ template <kv_scaling S, class... All> inline constexpr bool has_its_scale<proper
 template <class P> inline constexpr bool is_page = true;
 template <int N> inline constexpr bool is_page<property<key::paged, N>> = N > 0 && (N & (N - 1)) == 0;
 
-/// A positive whole number, a ratio of two, or left to the call.
+/// A positive int, a ratio of two, or left to the call.
 template <auto... V> inline constexpr bool is_positive_factor = false;
 template <int N> inline constexpr bool is_positive_factor<N> = N > 0;
 template <int N, int D> inline constexpr bool is_positive_factor<N, D> = N > 0 && D > 0;
@@ -62,7 +62,7 @@ template <> inline constexpr bool is_any_number<decided::runtime> = true;
 template <class P> inline constexpr bool is_sigmoid_bias = true;
 template <auto... V> inline constexpr bool is_sigmoid_bias<property<key::sigmoid_bias, V...>> = is_any_number<V...>;
 
-/// A number of keys, 0 or more, or left to the call.
+/// A number of keys, an int, 0 or more, or left to the call.
 constexpr bool is_reach(int keys) { return keys >= 0; }
 constexpr bool is_reach(decided) { return true; }
 template <class T> constexpr bool is_reach(T) { return false; }
@@ -143,7 +143,7 @@ template <class Key, class Other> inline constexpr bool not_beside = std::is_sam
 template <class P> inline constexpr bool positive_factor = std::is_same_v<P, none>;
 template <class Positions, class ModelDim> inline constexpr bool even_for_positions = std::is_same_v<Positions, none>;
 template <class P> inline constexpr bool features_in_pairs = std::is_same_v<P, none>;
-template <class P> inline constexpr bool not_negative = std::is_same_v<P, none>;
+template <class P> inline constexpr bool window_counts_keys = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_slopes = std::is_same_v<P, none>;
 template <class P> inline constexpr bool has_buckets = std::is_same_v<P, none>;
 template <class P> inline constexpr bool any_number = std::is_same_v<P, none>;

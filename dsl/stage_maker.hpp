@@ -97,6 +97,7 @@ template <class Tag, class... P> struct stage_check {
   using clash = unless<first_culprit<stranger, repeated, misplaced>, typename key_of<typename first<is_clash, P...>::type>::type>;
   using clashing = typename clashes_with<clash>::type;
   using factor = typename first<no_factor, P...>::type;
+  template <class... Key> using factor_of = std::conditional_t<(std::is_same_v<typename key_of<factor>::type, Key> || ...), factor, none>;
   using window = typename first<no_window, P...>::type;
   using unpaired = typename first<odd, P...>::type;
   using sigmoid_bias = typename first<no_bias, P...>::type;
@@ -160,10 +161,14 @@ template <class Tag> struct stage_maker {
     static_assert(rules::page_is_power_of_two<typename check::page>, "a page holds a power of two of keys, such as paged<16>");
     static_assert(rules::not_beside<typename check::clash, typename check::clashing>,
                   "these two properties exclude each other: paged keys are as many as key_lengths says, and packed documents share no prefix");
-    static_assert(rules::positive_factor<typename check::factor>,
-                  "a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime; scale is also rsqrt_head_dim");
-    static_assert(rules::not_negative<typename check::window>,
-                  "a window counts the keys before the query's own, and with a second number those behind it: 0 or more, or runtime");
+    static_assert(rules::positive_factor<typename check::template factor_of<key::scale>>,
+                  "a scale is a positive int (up to 2147483647), a ratio such as scale<1, 8>, runtime or rsqrt_head_dim");
+    static_assert(rules::positive_factor<typename check::template factor_of<key::softcap>>,
+                  "a softcap is a positive int (up to 2147483647), a ratio such as softcap<61, 2>, or runtime");
+    static_assert(rules::positive_factor<typename check::template factor_of<key::theta, key::sinusoidal_positions>>,
+                  "the base of the wavelengths is a positive int (up to 2147483647) or a ratio of two, as in theta<10000>; no call decides it");
+    static_assert(rules::window_counts_keys<typename check::window>,
+                  "a window counts the keys before the query's own, and with a second number those behind it: each an int, 0 to 2147483647, or runtime");
     static_assert(rules::features_in_pairs<typename check::unpaired>, "dims counts the features that turn in pairs: an even number, at least 2");
     static_assert(rules::even_for_positions<typename check::positions, typename check::odd_dim>,
                   "sinusoidal_positions fills features two by two, a sine and a cosine: model_dim must be even");
@@ -171,7 +176,7 @@ template <class Tag> struct stage_maker {
     static_assert(rules::has_buckets<typename check::buckets>,
                   "relative_bias<buckets, max_distance, direction>: at least 2 buckets for each direction, and max_distance beyond those of one distance each");
     static_assert(rules::any_number<typename check::sigmoid_bias>,
-                  "a sigmoid's bias is a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime");
+                  "a sigmoid's bias is a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime; its numbers are ints (up to 2147483647)");
     static_assert(rules::each_axis_once<typename check::axes>,
                   "a tensor names each of its axes once; the axes of a mask are batch, head, query and key, those of a block table batch and head");
     static_assert(

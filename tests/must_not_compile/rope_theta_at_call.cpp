@@ -1,5 +1,5 @@
 // theta is part of the kernel.
-// expect: a factor is a positive whole number
+// expect: the base of the wavelengths is a positive int .up to 2147483647. or a ratio of two, as in theta<10000>; no call decides it
 #include "dsl/spec.hpp"
 using namespace attune;
 

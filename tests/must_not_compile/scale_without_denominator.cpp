@@ -1,5 +1,5 @@
 // A ratio with denominator 0.
-// expect: a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime
+// expect: a scale is a positive int .up to 2147483647., a ratio such as scale<1, 8>, runtime or rsqrt_head_dim
 #include "dsl/spec.hpp"
 using namespace attune;
 

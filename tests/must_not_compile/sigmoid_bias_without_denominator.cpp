@@ -1,5 +1,5 @@
 // A ratio needs a positive denominator.
-// expect: a sigmoid's bias is a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime
+// expect: a sigmoid.s bias is a whole number, a ratio such as sigmoid_bias<-7, 2>, or runtime; its numbers are ints
 #include "dsl/spec.hpp"
 using namespace attune;
 

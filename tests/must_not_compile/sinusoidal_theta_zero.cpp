@@ -1,5 +1,5 @@
 // The base of the wavelengths is positive.
-// expect: a factor is a positive whole number
+// expect: the base of the wavelengths is a positive int
 #include "dsl/spec.hpp"
 using namespace attune;
 

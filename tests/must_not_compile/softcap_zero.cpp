@@ -1,5 +1,5 @@
 // Scores capped to nothing.
-// expect: a factor is a positive whole number, a ratio such as scale<1, 8>, or runtime
+// expect: a softcap is a positive int .up to 2147483647., a ratio such as softcap<61, 2>, or runtime
 #include "dsl/spec.hpp"
 using namespace attune;
 
