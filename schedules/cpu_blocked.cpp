@@ -92,13 +92,14 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
 std::string cpu_blocked_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
   if (p.family == "tiles") return cpu_tiles_broken_rule(op, p);
   for (const auto &[name, value] : p.parameters)
-    if (const std::string broken = positive(name, value); !broken.empty()) return broken;
+    if (const std::string broken = in_range(name, value); !broken.empty()) return broken;
   const blocking cut = blocking_of(op, target, p);
   for (const std::string &broken :
        {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", cut.strip, "query_tile", cut.query_tile),
         divides("row_group", cut.row_group, "query_vectors x lanes", cut.strip), divides("dot_keys", cut.dot_keys, "key_block", cut.key_block),
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
         cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
+        fits_scratch(cut.query_tile, cut.key_chunk > 0 ? cut.key_chunk : short_keys),
         fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
         fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;

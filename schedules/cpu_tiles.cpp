@@ -52,12 +52,13 @@ blocking cpu_tiles_blocking(const schedule_point &p) {
 
 std::string cpu_tiles_broken_rule(const operator_description &op, const schedule_point &p) {
   for (const auto &[name, value] : p.parameters)
-    if (const std::string broken = positive(name, value); !broken.empty()) return broken;
+    if (const std::string broken = in_range(name, value); !broken.empty()) return broken;
   const blocking cut = cpu_tiles_blocking(p);
   for (const std::string &broken :
        {divides("query_vectors x 16", cut.strip, "query_tile", cut.query_tile), divides("a tile's rows", tile_rows, "dot_keys", cut.dot_keys),
         divides("dot_keys", cut.dot_keys, "key_block", cut.key_block), divides("a step of the weighted sum", tile_keys, "key_block", cut.key_block),
-        divides("key_block", cut.key_block, "key_chunk", cut.key_chunk)})
+        divides("key_block", cut.key_block, "key_chunk", cut.key_chunk),
+        fits_scratch(cut.strip, cut.key_chunk)})
     if (!broken.empty()) return broken;
   const std::int64_t bytes = kept_bytes(op, cut.query_tile, cut.key_chunk);
   if (bytes <= most_bytes) return "";

@@ -2,6 +2,7 @@
 #pragma once
 #include "dsl/targets.hpp"
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace attune {
@@ -27,8 +28,11 @@ inline int divisor_of(int number, int most) {
 inline int unrolled(int steps) { return divisor_of(steps, 16); }
 
 /// Each rule: why it is broken, in one sentence; empty if it holds.
-inline std::string positive(const std::string &name, int value) {
-  return value > 0 ? "" : name + " (" + std::to_string(value) + ") must be at least 1";
+inline std::string in_range(const std::string &name, int value) {
+  constexpr int most = 65'536; // beyond all use; other rules multiply values, and Halide allocates less than 2^31 bytes
+  const std::string given = name + " (" + std::to_string(value) + ") must be ";
+  if (value < 1) return given + "at least 1";
+  return value <= most ? "" : given + "at most " + std::to_string(most) + ", since tiles and chunks are computed in scratch of each thread";
 }
 inline std::string divides(const std::string &small, int small_value, const std::string &large, int large_value) {
   if (small_value > 0 && large_value > 0 && large_value % small_value == 0) return "";
@@ -38,6 +42,14 @@ inline std::string fits_registers(const std::string &what, int accumulators, con
   if (accumulators < target.vector_registers) return "";
   return what + " needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " + std::to_string(target.vector_registers) +
          " vector registers in all";
+}
+/// Scores that stay until their weighted sum is done.
+inline std::string fits_scratch(int queries, int keys) {
+  constexpr std::int64_t most_bytes = 8 << 20;
+  const std::int64_t bytes = std::int64_t{4} * queries * keys;
+  if (bytes <= most_bytes) return "";
+  return "scores of " + std::to_string(queries) + " queries and " + std::to_string(keys) + " keys at a time would take " + std::to_string(bytes >> 10) +
+         " KiB of each thread's scratch, and " + std::to_string(most_bytes >> 10) + " KiB is the most";
 }
 
 } // namespace attune

@@ -50,6 +50,24 @@ TEST_CASE("an illegal point is refused with the two numbers") {
   CHECK_THAT(broken_rule(op, *find_target("opencl"), any_length, p), Contains("chunk is for CPUs"));
 }
 
+TEST_CASE("chunks that no scratch holds are refused, not left to Halide") {
+  operator_description op = small_operator(4, 64);
+  op.n.element = element_type::bf16;
+  const target_info &amx = *find_target("avx512_amx");
+  for (const char *family : {"chunk", "running", "tiles", "decode"}) {
+    const length_bucket bucket = family == std::string("decode") ? length_bucket::decode_long : any_length;
+    const schedule_point p = find_family(family).default_point(op, amx);
+    for (const int keys : {65'536 + 64, 1'000'000'000, 2'147'483'584}) // the last one and a step more are beyond an int
+      CHECK_THAT(broken_rule(op, amx, bucket, with(p, "key_chunk", keys)), Contains("key_chunk (" + std::to_string(keys) + ") must be at most 65536"));
+  }
+  const schedule_point running = find_family("running").default_point(op, amx);
+  CHECK(broken_rule(op, amx, any_length, with(with(running, "query_tile", 64), "key_chunk", 32'768)) == "");
+  CHECK_THAT(broken_rule(op, amx, any_length, with(with(running, "query_tile", 64), "key_chunk", 65'536)), Contains("scores of 64 queries and 65536 keys at a time would take 16384 KiB"));
+  CHECK_THAT(broken_rule(op, amx, length_bucket::prefill_short, with(find_family("row_tile").default_point(op, amx), "query_tile", 32'768)), Contains("scores of 32768 queries and 512 keys"));
+  const schedule_point tiles = find_family("tiles").default_point(op, amx);
+  CHECK_THAT(broken_rule(op, amx, any_length, with(with(with(tiles, "query_tile", 64), "query_vectors", 4), "key_chunk", 65'536)), Contains("scores of 64 queries and 65536 keys"));
+}
+
 TEST_CASE("an illegal point of decode is refused with the two numbers") {
   operator_description op = small_operator(8, 64);
   op.n.kv_heads = 2;
