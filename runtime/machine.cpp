@@ -62,6 +62,7 @@ bool may_use_tiles() {
 std::string missing_on_cpu(target_id id) {
   const registers one = cpuid(1, 0), extended = cpuid(0x80000001u, 0), seven = cpuid(7, 0), seven_one = cpuid(7, 1);
   const std::uint32_t saved = saved_state(bit(one.c, 27));
+  const bool sse4a = bit(extended.c, 6);
   const bool ymm = (saved & 0x6u) == 0x6u, zmm = (saved & 0xe6u) == 0xe6u; // SSE, AVX; opmask, ZMM 0-15, ZMM 16-31
   const auto in_ymm = [&](bool b) { return b && ymm; };
   const auto in_zmm = [&](bool b) { return b && zmm; };
@@ -70,10 +71,13 @@ std::string missing_on_cpu(target_id id) {
       bw{"AVX-512 BW", in_zmm(bit(seven.b, 30))}, vl{"AVX-512 VL", in_zmm(bit(seven.b, 31))}, ifma{"AVX-512 IFMA", in_zmm(bit(seven.b, 21))},
       vbmi{"AVX-512 VBMI", in_zmm(bit(seven.c, 1))}, vbmi2{"AVX-512 VBMI2", in_zmm(bit(seven.c, 6))}, vnni{"AVX-512 VNNI", in_zmm(bit(seven.c, 11))},
       bitalg{"AVX-512 BITALG", in_zmm(bit(seven.c, 12))}, vpopcntdq{"AVX-512 VPOPCNTDQ", in_zmm(bit(seven.c, 14))},
-      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))}, sse4a{"SSE4a", bit(extended.c, 6)}, gfni{"GFNI", bit(seven.c, 8)}, fp16{"AVX-512 FP16", in_zmm(bit(seven.d, 23))};
+      bf16{"AVX-512 BF16", in_zmm(bit(seven_one.a, 5))}, gfni{"GFNI", bit(seven.c, 8)}, fp16{"AVX-512 FP16", in_zmm(bit(seven.d, 23))};
   switch (id) {
     case target_id::avx512: return absent({avx2, fma, f16c, f, cd, vl, dq, bw});
-    case target_id::avx512_bf16: return absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, sse4a});
+    case target_id::avx512_bf16: {
+      const std::string vectors = absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni});
+      return vectors.empty() ? absent({{"what only AMD's CPUs have (SSE4a); on an Intel CPU choose avx512_amx or avx512", sse4a}}) : vectors;
+    }
     case target_id::avx512_amx: {
       const std::string vectors = absent({avx2, fma, f16c, f, cd, vl, dq, bw, ifma, vbmi, vbmi2, vnni, bitalg, vpopcntdq, bf16, gfni, fp16});
       const bool tiles = bit(seven.d, 24) && bit(seven.d, 22) && (saved & 0x60000u) == 0x60000u; // AMX-TILE, AMX-BF16; tile configuration and data
