@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,18 @@ template <class Body> int guarded(char *message, std::size_t size, Body body) no
   }
 }
 
+/// `from` says where the name was given; no name, no target.
+status read_target(const char *from, const char *name, std::optional<target_id> &id) {
+  if (!name) return {};
+  if (const target_info *t = find_target(name)) {
+    id = t->id;
+    return {};
+  }
+  std::string names;
+  for (const target_info &known : all_targets) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return failure(error_code::unknown_target, "%s: there is no target \"%s\". There are: %s.", from, name, names.c_str());
+}
+
 status read_options(const attune_options *given, call_options &options) {
   if (!given) return {};
   constexpr std::size_t least = offsetof(attune_options, threads); // what the first caller could know
@@ -51,15 +64,7 @@ status read_options(const attune_options *given, call_options &options) {
                    sizeof(attune_options));
   attune_options o = {};
   std::memcpy(&o, given, std::min(given->size, sizeof o)); // a caller compiled with an older header knows fewer members
-  if (o.target) {
-    const target_info *t = find_target(o.target);
-    if (!t) {
-      std::string names;
-      for (const target_info &known : all_targets) names += (names.empty() ? "" : ", ") + std::string(known.name);
-      return failure(error_code::unknown_target, "options: there is no target \"%s\". There are: %s.", o.target, names.c_str());
-    }
-    options.target = t->id;
-  }
+  if (status s = read_target("options", o.target, options.target); !s) return s;
   options.threads = o.threads;
   options.pool = {o.pool_self, o.pool_run};
   options.memory = {o.memory_self, o.memory_allocate, o.memory_release};
@@ -322,11 +327,13 @@ size_t attune_targets(const char *spec, char *text, size_t size) {
   });
 }
 
-int attune_set_default_target(const char *target) {
-  const target_info *t = target ? find_target(target) : nullptr;
-  if (target && !t) return static_cast<int>(error_code::unknown_target);
-  set_default_target(t ? std::optional<target_id>(t->id) : std::nullopt);
-  return 0;
+int attune_set_default_target(const char *target, char *message, size_t message_size) {
+  return guarded(message, message_size, [&] {
+    std::optional<target_id> id;
+    status s = read_target("attune_set_default_target", target, id);
+    if (s) set_default_target(id);
+    return s;
+  });
 }
 
 size_t attune_workspace_bytes(void) { return workspace_bytes(); }

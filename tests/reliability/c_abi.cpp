@@ -7,6 +7,7 @@
 
 using namespace attune;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -274,9 +275,11 @@ TEST_CASE("specs, texts, targets and codes can be asked for") {
   CHECK(attune_targets("none", text, sizeof text) == 0);
   CHECK(attune_targets(nullptr, text, sizeof text) > 0);
   CHECK_THAT(text, Contains("{\"name\": \"opencl\", \"in_build\": false"));
-  CHECK(attune_set_default_target("sse2") == static_cast<int>(error_code::unknown_target));
-  CHECK(attune_set_default_target(info_of(fake::least_target()).name) == 0);
-  CHECK(attune_set_default_target(nullptr) == 0);
+  CHECK(attune_set_default_target("sse2", text, sizeof text) == static_cast<int>(error_code::unknown_target));
+  CHECK_THAT(text, StartsWith("attune_set_default_target: there is no target \"sse2\". There are: avx2, avx512, "));
+  CHECK(attune_set_default_target(info_of(fake::least_target()).name, text, sizeof text) == 0);
+  CHECK(attune_set_default_target("sse2", nullptr, 0) == static_cast<int>(error_code::unknown_target));
+  CHECK(attune_set_default_target(nullptr, nullptr, 0) == 0);
   CHECK(std::string(attune_error_name(0)) == "ok");
   CHECK(std::string(attune_error_name(-1)) == "unknown");
   attune_release_workspace();

@@ -112,7 +112,9 @@ def dl_tensor(a: np.ndarray) -> DLTensor:
 class Kernels:
     def __init__(self, library: Path, target: str):
         self._library = ctypes.CDLL(str(library))
-        self._library.attune_set_default_target(target.encode())
+        message = ctypes.create_string_buffer(1000)
+        if self._library.attune_set_default_target(target.encode(), message, ctypes.c_size_t(len(message))):
+            raise ValueError(message.value.decode())
 
     def call(self, struct: str, tensors: dict[str, np.ndarray], numbers: dict[str, float]) -> str:
         """Runs the kernel on the arrays. Returns why it did not run; empty if it did."""
