@@ -1,5 +1,5 @@
 # Whether the spec structs of attune_add_library are in its headers: a misspelled name is said when the project is configured, in one sentence.
-# Headers are read as text, so this refuses only a name that stands nowhere in them; all else the compiler says.
+# Headers are read as text, so this refuses only a name that stands nowhere in them, or within a struct; all else the compiler says.
 
 include_guard(GLOBAL)
 
@@ -70,6 +70,20 @@ function(_attune_nearest_struct name text result)
   set(${result} "${nearest}" PARENT_SCOPE)
 endfunction()
 
+# A spec's header declares its struct from outside, and C++ allows that in namespaces, not within another struct.
+function(_attune_refuse_nested library spec text)
+  string(REPLACE "::" ";" parts ${spec})
+  list(POP_BACK parts name)
+  foreach(outer IN LISTS parts)
+    if(NOT text MATCHES "(struct|class)[ \n]+${outer}[^A-Za-z0-9_]" OR text MATCHES "namespace[ \n]+([A-Za-z0-9_]+::)*${outer}[^A-Za-z0-9_]")
+      continue()
+    elseif(name STREQUAL "spec")
+      message(FATAL_ERROR "attune_add_library(${library}): SPECS names \"${spec}\"; name the struct that holds it, without ::spec")
+    endif()
+    message(FATAL_ERROR "attune_add_library(${library}): SPECS names \"${spec}\", and ${outer} is a struct: a spec's struct stands in a namespace or in none, not within another one; move ${name} out of ${outer}")
+  endforeach()
+endfunction()
+
 function(_attune_check_specs library headers specs folders)
   _attune_text_of("${headers}" "${folders}" text)
   if(text STREQUAL "")
@@ -78,6 +92,7 @@ function(_attune_check_specs library headers specs folders)
   foreach(spec IN LISTS specs)
     string(REGEX REPLACE "^.*::" "" name ${spec})
     if(text MATCHES "(^|[^A-Za-z0-9_])${name}([^A-Za-z0-9_]|$)")
+      _attune_refuse_nested(${library} ${spec} "${text}")
       continue()
     endif()
     _attune_nearest_struct(${name} "${text}" nearest)

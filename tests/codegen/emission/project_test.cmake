@@ -1,4 +1,4 @@
-# A user's project against the build of Attune, in a folder with a space in its name: a misspelled spec is refused, it builds and runs,
+# A user's project against the build of Attune, in a folder with a space in its name: SPECS that are no specs are refused, it builds and runs,
 # a second build does nothing, an edited spec is emitted again and the other one is not.
 #   ATTUNE_BUILD, SOURCE (the project), WORK (a folder to build in), CXX, MAKE
 file(REMOVE_RECURSE ${WORK})
@@ -23,11 +23,18 @@ endfunction()
 
 write_specs(2)
 set(configure ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G Ninja -DCMAKE_MAKE_PROGRAM=${MAKE} -DCMAKE_CXX_COMPILER=${CXX} -Dattune_DIR=${ATTUNE_BUILD})
-execute_process(COMMAND ${configure} "-DSPECS=my::plain;my::casual" OUTPUT_QUIET ERROR_VARIABLE text RESULT_VARIABLE result)
-string(REGEX REPLACE "[ \n]+" " " text "${text}")
-if(result EQUAL 0 OR NOT text MATCHES "SPECS names \"my::casual\", and there is no struct casual in .*my_specs.hpp or what it includes; did you mean causal\\?")
-  message(FATAL_ERROR "a misspelled spec: expected a sentence that names it, its header and the nearest name, got:\n${text}")
-endif()
+function(must_refuse specs expected)
+  execute_process(COMMAND ${configure} "-DSPECS=${specs}" OUTPUT_QUIET ERROR_VARIABLE text RESULT_VARIABLE result)
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  if(result EQUAL 0 OR NOT text MATCHES "${expected}")
+    message(FATAL_ERROR "SPECS ${specs}: expected \"${expected}\", got:\n${text}")
+  endif()
+endfunction()
+must_refuse("my::plain;my::casual" "SPECS names \"my::casual\", and there is no struct casual in .*my_specs.hpp or what it includes; did you mean causal\\?")
+must_refuse("my::plain::spec" "SPECS names \"my::plain::spec\"; name the struct that holds it, without ::spec")
+must_refuse("my::holder::within" "SPECS names \"my::holder::within\", and holder is a struct: a spec's struct stands in a namespace or in none, .*; move within out of holder")
+must_refuse("my::plain;my::plain" "SPECS names \"my::plain\" twice; leave one of them")
+must_refuse("my::plain;plain" "SPECS names \"my::plain\" and \"plain\", and the header of both would be my_kernels/plain.hpp; rename one of the structs, or put them into two libraries")
 execute_process(COMMAND ${configure} "-DSPECS=my::plain;my::causal" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 build(text)
 expect_output("2 heads, 1 targets")
