@@ -38,7 +38,9 @@ std::string short_text(const schedule_point &p, const schedule_point &default_po
   return changes;
 }
 
-/// One line on a terminal that is written over; elsewhere a line for each schedule that is better than all before it.
+bool is_default(const schedule_point &p, const bucket_search &s) { return p.text() == s.search.space().starts.front().text(); }
+
+/// One line on a terminal that is written over; elsewhere a line for each schedule that is better than all before it, the default among them.
 class progress_line {
 public:
   explicit progress_line(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -51,7 +53,8 @@ public:
       tried = std::max(tried, s.search.ranking().size());
       refused = std::max<std::size_t>(refused, static_cast<std::size_t>(s.search.count(trial_status::compile_fail) + s.search.count(trial_status::timeout) +
                                                                         s.search.count(trial_status::wrong) + s.search.count(trial_status::crashed)));
-      if (s.search.best()) best += fmt::format(", {} {:.2f}x", name_of(s.key.bucket), s.search.best()->ratio);
+      if (s.search.best())
+        best += fmt::format(", {} {}", name_of(s.key.bucket), is_default(s.search.best()->point, s) ? "default" : fmt::format("{:.2f}x", s.search.best()->ratio));
     }
     fmt::print(stderr, "\r\033[K{}: {} tried, {} failed{}; {:.0f} s left", what_, tried, refused, best, std::max(0.0, seconds_left));
     shown_ = true;
@@ -123,11 +126,11 @@ private:
   void take(const measurer::result &r, double search_time) {
     for (const bucket_search &s : searches_) {
       if (s.key.bucket != r.bucket) continue;
-      if (r.t.point.text() == s.search.space().starts.front().text() && r.t.status != trial_status::ok)
+      if (is_default(r.t.point, s) && r.t.status != trial_status::ok)
         throw failed_kernel(fmt::format("the default schedule of {} for {} fails ({}): {}", order_.spec.name, name_of(r.bucket), name_of(r.t.status), r.t.why));
       if (s.search.best() && s.search.best()->point.text() == r.t.point.text()) {
         measurer_.set_best(r.bucket, r.t.ratio);
-        progress_.better(r);
+        if (!is_default(r.t.point, s)) progress_.better(r);
       }
     }
     progress_.show(searches_, search_time - seconds_since(start_));
@@ -178,7 +181,7 @@ private:
     table rows{{"bucket", "tried", "best so far", "times the default"}};
     for (const bucket_search &s : searches_)
       if (const trial *best = s.search.best())
-        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), short_text(best->point, s.search.space().starts.front()), fmt::format("{:.3f}", best->ratio)});
+        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), short_text(best->point, s.search.space().starts.front()), is_default(best->point, s) ? "the default" : fmt::format("{:.3f}", best->ratio)});
     fmt::print("{} for {}: stopped, nothing is recorded\n{}", order_.spec.name, order_.target.name, as_columns(rows));
     fmt::print("the log {} holds all that was tried; the same command goes on from it\n", log_.file().string());
   }

@@ -39,6 +39,10 @@ must_say stopped.txt "the same command goes on from it"
 "$tool" tune $options --time 6s > recorded.txt 2>&1
 must_say recorded.txt "$log: goes on from [0-9]* trials"
 must_say recorded.txt "default"
+default=$(grep "1\.000  *default" recorded.txt | head -n 1 | sed 's/   */|/g' | cut -d '|' -f 3)
+case $default in *query_tile=*) ;; *) echo "recorded.txt has no row of the default"; cat recorded.txt; exit 1 ;; esac
+if grep -- "x the default: $default" stopped.txt recorded.txt; then echo "the default is shown as a gain over itself"; exit 1; fi
+if grep -- "$default  *[0-9.]*$" stopped.txt; then echo "the default is shown as a number of times itself"; exit 1; fi
 if "$tool" emit article2_single_head --target avx2 --out nothing --cpu test-cpu > nothing.txt 2>&1; then echo "a CPU without a table is accepted"; exit 1; fi
 must_say recorded.txt "recorded in tables/avx2/test-cpu.json"
 must_say tables/avx2/test-cpu.json '"spec": "attune::stock::article2_single_head"'
