@@ -49,25 +49,32 @@ void require_a_target(const operator_description &spec, const std::vector<std::s
 
 std::string origin_text(const schedule_point &p) { return p.why.empty() ? p.origin : fmt::format("{}: {}", p.origin, p.why); }
 
-/// One row for each kernel; where there are several, with the buckets that each is for.
-void add_rows(table &rows, const emission &done) {
+using pinned_points = std::map<length_bucket, schedule_point>;
+
+/// One row for each kernel; where there are several, or a schedule was written down for some of its buckets alone, with the buckets that it is for.
+void add_rows(table &rows, const emission &done, const pinned_points &pinned) {
   const manifest &m = done.record;
   std::vector<std::string> columns{m.target, outcome_text(done.outcome), std::to_string(m.bytes), fmt::format("{:.2f}", m.compile_seconds)};
   for (const emitted_kernel &k : m.kernels) {
-    std::vector<std::string> buckets;
-    if (m.kernels.size() > 1)
-      for (const length_bucket b : k.buckets) buckets.push_back(name_of(b));
+    std::vector<std::string> buckets, given;
+    for (const length_bucket b : k.buckets) {
+      buckets.push_back(name_of(b));
+      if (pinned.count(b)) given.push_back(name_of(b));
+    }
+    const bool merged = !given.empty() && given.size() < buckets.size();
+    if (m.kernels.size() == 1 && !merged) buckets.clear();
     rows.push_back(columns);
-    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(), origin_text(k.schedule)));
+    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(),
+                                      merged ? fmt::format("pinned for {}; the other buckets' own schedule is the same, so all share one kernel", joined(given, " and ")) : origin_text(k.schedule)));
     columns.assign(columns.size(), "");
   }
 }
 
 /// The schedules that were written down, by bucket.
-std::map<length_bucket, schedule_point> pinned(const request &r, const operator_description &spec) {
+pinned_points pinned(const request &r, const operator_description &spec) {
   if (r.schedules.empty()) return {};
   if (r.targets.size() != 1) throw std::runtime_error("--schedule is for one target: name it with --target");
-  std::map<length_bucket, schedule_point> points;
+  pinned_points points;
   for (const std::string &text : r.schedules) {
     const auto [bucket, point] = pinned_schedule(text, spec, *find_target(r.targets.front()));
     if (!points.emplace(bucket, point).second) throw std::runtime_error(fmt::format("--schedule was given twice for {}", name_of(bucket)));
@@ -80,13 +87,13 @@ void run(const request &r) {
   r.tables.require_tables();
   r.tables.use();
   require_a_target(spec, r.targets);
-  const std::map<length_bucket, schedule_point> points = pinned(r, spec);
+  const pinned_points points = pinned(r, spec);
   table rows{{"target", "outcome", "bytes", "seconds", "schedule"}};
   for (const std::string &target : r.targets) {
     const emission done = emit({spec, *find_target(target), r.library, r.out, points, r.assembly, r.loop_nest});
     const manifest &m = done.record;
     if (done.outcome == emission::refused) rows.push_back({m.target, "refused", "–", "–", m.refused});
-    else add_rows(rows, done);
+    else add_rows(rows, done, points);
   }
   write_if_different(r.out / (stem_of(spec.name) + ".hpp"), typed_header(spec, r.library));
   fmt::print("{}", as_columns(rows));

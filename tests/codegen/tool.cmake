@@ -14,6 +14,8 @@ attune_test_tool(targets ARGUMENTS targets SAYS "avx2 +yes +yes")
 attune_test_tool(targets_elsewhere ARGUMENTS targets SAYS "neon +for AArch64 programs +no +this machine lacks an AArch64 CPU")
 attune_test_tool(near_match ARGUMENTS emit gpt3 --out nowhere SAYS "there is no spec \"gpt3\"; did you mean .*gpt2")
 attune_test_tool(emit ARGUMENTS emit minilm -t avx2 --out ${CMAKE_CURRENT_BINARY_DIR}/tool_emit --asm --stmt SAYS "avx2 +(emitted|unchanged) +[0-9]+")
+attune_test_tool(emit_merged ARGUMENTS emit article2_single_head -t avx2 --out ${CMAKE_CURRENT_BINARY_DIR}/tool_emit --schedule "prefill_short=chunk"
+  SAYS "prefill_short, prefill_long: chunk .*pinned for prefill_short; the other buckets' own schedule is the same, so all share one kernel")
 attune_test_tool(emit_unknown_target ARGUMENTS emit minilm -t avx3 --out nowhere SAYS "avx3 not in {avx2")
 attune_test_tool(check ARGUMENTS check article2_single_head -t avx2 --work 1e7)
 
