@@ -22,8 +22,8 @@ template <takes_functions Kind, class... P> struct function_check {
   template <class X> struct uncallable : std::false_type {};
   template <class F> struct uncallable<function<F>> {
     static constexpr bool callable() { // std::is_invocable would add four lines to the compiler's own error about F's body
-      if constexpr (Kind == takes_functions::of_score) return requires(trial_number s, trial_position<read_anything> at) { F{}(s, at); };
-      else return requires(trial_position<read_anything> at) { F{}(at); };
+      if constexpr (Kind == takes_functions::of_score) return requires { F{}(trial_number{}, trial_position<read_anything>{}); };
+      else return requires { F{}(trial_position<read_anything>{}); };
     }
     static constexpr bool value = !callable();
   };

@@ -109,8 +109,8 @@ ATTUNE_API size_t attune_specs(const char **names, size_t capacity);
 ATTUNE_API size_t attune_spec_text(const char *spec, char *text, size_t size);
 ATTUNE_API size_t attune_targets(const char *spec, char *text, size_t size);
 
-/* The process's default target; NULL: back to ATTUNE_TARGET, or the best that runs here. Returns 0 or a code; a target that is known
- * but cannot run here is an error of the call. */
+/* The process's default target; NULL: back to ATTUNE_TARGET, or the best that runs here. Returns 0 or a code; a target that is
+ * known but cannot run here makes later calls fail. */
 ATTUNE_API int attune_set_default_target(const char *target, char *message, size_t message_size);
 
 ATTUNE_API size_t attune_workspace_bytes(void);

@@ -38,8 +38,8 @@ bool multiplies_pairs(const operator_description &op, const target_info &target)
 }
 
 namespace {
-/// Bytes that a task keeps of the chunks' weighted sums, against so many keys that it counts. A call's scratch stays below 8 MiB on
-/// each thread; the rest of it is one chunk's scores and weights.
+/// Bytes that a task keeps of the chunks' weighted sums, against so many keys that it counts. One chunk's scores and weights come on top;
+/// with default schedules the stock specs' calls stay below 8 MiB on each thread.
 constexpr int many_keys = 131'072, most_bytes = 6 << 20;
 } // namespace
 
@@ -100,8 +100,8 @@ std::string cpu_blocked_broken_rule(const operator_description &op, const target
         divides("value_unroll", cut.value_unroll, "dot_keys", cut.dot_keys),
         cut.key_chunk > 0 ? divides("key_block", cut.key_block, "key_chunk", cut.key_chunk) : std::string(),
         fits_scratch(cut.query_tile, cut.key_chunk > 0 ? cut.key_chunk : short_keys),
-        fits_registers("query_vectors x dot_keys", p.at("query_vectors") * cut.dot_keys, target),
-        fits_registers("row_group x value_vectors", cut.row_group * p.at("value_vectors"), target)})
+        fits_registers("query_vectors x dot_keys", p.at("query_vectors"), cut.dot_keys, target),
+        fits_registers("row_group x value_vectors", cut.row_group, p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
   if (p.family == "chunk")
     if (const std::int64_t bytes = bytes_of_sums(op, cut.query_tile, cut.key_chunk); bytes > most_bytes)

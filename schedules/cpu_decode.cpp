@@ -61,7 +61,7 @@ std::string cpu_decode_broken_rule(const operator_description &op, const target_
         divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector", cut.dot_keys),
         divides("value_heads", p.at("value_heads"), "the heads that share a key head", op.n.heads / op.n.kv_heads),
         divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block),
-        fits_registers("value_heads x value_vectors", p.at("value_heads") * p.at("value_vectors"), target)})
+        fits_scratch(op.n.heads / op.n.kv_heads, cut.key_chunk), fits_registers("value_heads x value_vectors", p.at("value_heads"), p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
   return "";
 }

@@ -26,7 +26,7 @@ std::string cpu_projection_broken_rule(const panel_layout &layout, const target_
   if (layout.tiles) return divides("a tile's rows", tile_rows, "panel_rows", p.at("panel_rows"));
   for (const char *name : {"panel_rows", "panel_unroll"})
     if (const std::string broken = in_range(name, p.at(name)); !broken.empty()) return broken;
-  return fits_registers("panel_rows x vectors of a panel", panel_vectors(target) * p.at("panel_rows"), target);
+  return fits_registers("panel_rows x vectors of a panel", panel_vectors(target), p.at("panel_rows"), target);
 }
 
 panel_layout panels_of(element_type element, const std::vector<int> &features_in, const target_info &target) {

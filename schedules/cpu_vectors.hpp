@@ -38,12 +38,13 @@ inline std::string divides(const std::string &small, int small_value, const std:
   if (small_value > 0 && large_value > 0 && large_value % small_value == 0) return "";
   return small + " (" + std::to_string(small_value) + ") must divide " + large + " (" + std::to_string(large_value) + "), both at least 1";
 }
-inline std::string fits_registers(const std::string &what, int accumulators, const target_info &target) {
+inline std::string fits_registers(const std::string &what, int rows, int columns, const target_info &target) {
+  const std::int64_t accumulators = std::int64_t{rows} * columns;
   if (accumulators < target.vector_registers) return "";
   return what + " needs " + std::to_string(accumulators) + " accumulators, and " + target.name + " has " + std::to_string(target.vector_registers) +
          " vector registers in all";
 }
-/// Scores that stay until their weighted sum is done.
+/// Scores that stay until their weighted sum is done; `queries`: of all heads that are computed together.
 inline std::string fits_scratch(int queries, int keys) {
   constexpr std::int64_t most_bytes = 8 << 20;
   const std::int64_t bytes = std::int64_t{4} * queries * keys;

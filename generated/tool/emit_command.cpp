@@ -51,7 +51,8 @@ std::string origin_text(const schedule_point &p) { return p.why.empty() ? p.orig
 
 using pinned_points = std::map<length_bucket, schedule_point>;
 
-/// One row for each kernel; where there are several, or a schedule was written down for some of its buckets alone, with the buckets that it is for.
+/// One row for each kernel; where there are several, or a schedule was written down for some of its buckets alone, with the buckets that it
+/// is for.
 void add_rows(table &rows, const emission &done, const pinned_points &pinned) {
   const manifest &m = done.record;
   std::vector<std::string> columns{m.target, outcome_text(done.outcome), std::to_string(m.bytes), fmt::format("{:.2f}", m.compile_seconds)};
@@ -64,8 +65,9 @@ void add_rows(table &rows, const emission &done, const pinned_points &pinned) {
     const bool merged = !given.empty() && given.size() < buckets.size();
     if (m.kernels.size() == 1 && !merged) buckets.clear();
     rows.push_back(columns);
-    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(),
-                                      merged ? fmt::format("pinned for {}; the other buckets' own schedule is the same, so all share one kernel", joined(given, " and ")) : origin_text(k.schedule)));
+    const std::string origin = merged ? fmt::format("pinned for {}; the other buckets' own schedule is the same, so all share one kernel", joined(given, ", "))
+                                      : origin_text(k.schedule);
+    rows.back().push_back(fmt::format("{}{}{} ({})", joined(buckets, ", "), buckets.empty() ? "" : ": ", k.schedule.text(), origin));
     columns.assign(columns.size(), "");
   }
 }

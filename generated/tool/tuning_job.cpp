@@ -181,7 +181,8 @@ private:
     table rows{{"bucket", "tried", "best so far", "times the default"}};
     for (const bucket_search &s : searches_)
       if (const trial *best = s.search.best())
-        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), short_text(best->point, s.search.space().starts.front()), is_default(best->point, s) ? "the default" : fmt::format("{:.3f}", best->ratio)});
+        rows.push_back({name_of(s.key.bucket), std::to_string(s.search.ranking().size()), short_text(best->point, s.search.space().starts.front()),
+                        is_default(best->point, s) ? "the default" : fmt::format("{:.3f}", best->ratio)});
     fmt::print("{} for {}: stopped, nothing is recorded\n{}", order_.spec.name, order_.target.name, as_columns(rows));
     fmt::print("the log {} holds all that was tried; the same command goes on from it\n", log_.file().string());
   }

@@ -66,6 +66,9 @@ TEST_CASE("chunks that no scratch holds are refused, not left to Halide") {
   CHECK_THAT(broken_rule(op, amx, length_bucket::prefill_short, with(find_family("row_tile").default_point(op, amx), "query_tile", 32'768)), Contains("scores of 32768 queries and 512 keys"));
   const schedule_point tiles = find_family("tiles").default_point(op, amx);
   CHECK_THAT(broken_rule(op, amx, any_length, with(with(with(tiles, "query_tile", 64), "query_vectors", 4), "key_chunk", 65'536)), Contains("scores of 64 queries and 65536 keys"));
+  operator_description latent = small_operator(128, 64);
+  latent.n.kv_heads = 1;
+  CHECK_THAT(broken_rule(latent, amx, length_bucket::decode_long, with(find_family("decode").default_point(latent, amx), "key_chunk", 32'768)), Contains("scores of 128 queries and 32768 keys"));
 }
 
 TEST_CASE("an illegal point of decode is refused with the two numbers") {

@@ -13,6 +13,16 @@ if(EXISTS /proc/cpuinfo)
 endif()
 set(ATTUNE_TEST_TARGETS avx2 avx512 ${widest_target} CACHE STRING "x86 targets that the tests' own specs are emitted for and every test runs on")
 
+# ARM targets that the tests' own specs are emitted for: all of them, and those of 16-bit elements only.
+set(ATTUNE_TEST_ARM_TARGETS neon neon_fp16 CACHE STRING "ARM targets that the tests' own specs are emitted for")
+set(arm_targets neon)
+set(arm_halves neon_fp16)
+foreach(set arm_targets arm_halves)
+  if(NOT ${set} IN_LIST ATTUNE_TEST_ARM_TARGETS)
+    set(${set} "")
+  endif()
+endforeach()
+
 # The spec structs that headers define in one namespace: a struct with a body. Input tags are empty.
 function(attune_specs_in result namespace)
   set(specs "")
