@@ -1,7 +1,9 @@
 // exp and tanh as generated code computes them.
 #include "dsl/pipeline/elementary.hpp"
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <sstream>
 #include <vector>
@@ -78,6 +80,15 @@ TEST_CASE("ends of the range, and NaN") {
   CHECK((t(0) == 0 && t(1) == 1 && t(2) == -1 && t(3) == 1 && t(4) == -1 && std::isnan(t(5))));
   const Buffer<float> e = evaluate(attune::exp_expr, {0.0f, -1e30f, -infinity, 1e30f, infinity, not_a_number});
   CHECK((e(0) == 1 && e(1) == 0 && e(2) == 0 && e(3) == infinity && e(4) == infinity && std::isnan(e(5))));
+}
+
+TEST_CASE("a NaN of any payload and sign stays one, in tanh's and softcap's formulas") {
+  std::vector<float> nans;
+  for (const std::uint32_t bits : {0x7fc00000u, 0x7f800001u, 0x7fffffffu, 0xff800001u, 0xffffffffu}) nans.push_back(std::bit_cast<float>(bits));
+  for (Expr (*f)(Expr) : {attune::tanh_expr, attune::softcap_tanh_expr}) {
+    const Buffer<float> ys = evaluate(f, nans);
+    for (int i = 0; i < ys.width(); ++i) CHECK(std::isnan(ys(i)));
+  }
 }
 
 TEST_CASE("no call to libm's tanh") {
