@@ -120,6 +120,12 @@ void kernel_call::run(int threads) {
   require(call(work_.info(), all.data(), static_cast<int>(all.size()), work_.call_numbers.data(), static_cast<int>(work_.call_numbers.size()), options));
 }
 
+void kernel_call::touch() const {
+  for (const input &in : tensors_)
+    if (in.copies.size() > 1)
+      for (const memory_block &copy : in.copies) copy.touch();
+}
+
 std::size_t kernel_call::scratch_bytes() {
   counting_allocator counted;
   const std::vector<tensor_ref> all = references(0);

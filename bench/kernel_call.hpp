@@ -13,6 +13,7 @@ public:
 
   /// On the next copy of key and value.
   void run(int threads) override;
+  void touch() const override;
   std::size_t scratch_bytes() override;
   std::vector<float> output() const override;
   expected_rows reference() const override;

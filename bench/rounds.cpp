@@ -40,6 +40,7 @@ struct own_sample {
 };
 own_sample sample(timed_call &kernel, int threads, int calls) {
   std::vector<double> seconds;
+  kernel.touch();
   const double before = thread_seconds();
   const double all = seconds_of([&] {
     for (int i = 0; i < calls; ++i) seconds.push_back(seconds_of([&] { kernel.run(threads); }));

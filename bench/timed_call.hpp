@@ -19,6 +19,8 @@ public:
   virtual ~timed_call() = default;
   /// Throws attune::error.
   virtual void run(int threads) = 0;
+  /// Before a sample, untimed: touches the memory of a cold work.
+  virtual void touch() const {}
   /// Bytes that a call on the work's threads holds at most, beside its tensors.
   virtual std::size_t scratch_bytes() = 0;
   /// As float, in the order of the tensor's axes.

@@ -5,6 +5,7 @@ A peer's program calls serve(version, ways), with its ways by the form of work t
 Work that returns a Prepared, or None where it is not meant for that work, or raises LeftOut with the reason why it cannot
 compute what one would expect of it."""
 
+import ctypes
 import json
 import os
 import sys
@@ -105,8 +106,19 @@ def prepare_ways(work, ways, prepared, version):
     return {"version": version, "ways": list(prepared), "left_out": left_out}
 
 
+def touch_large_memory():
+    """Reads a byte of every 4 KiB of the large arrays, untimed, as is done for our own: a virtual machine's host may have put pages aside that nobody used for a second."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        fields = line.split()
+        begin, end = (int(address, 16) for address in fields[0].split("-"))
+        if fields[1] == "rw-p" and len(fields) == 5 and end - begin >= 16 << 20:  # without a file
+            np.frombuffer((ctypes.c_uint8 * (end - begin)).from_address(begin), np.uint8)[::4096].max()
+
+
 def run(ready, calls):
     nanoseconds = []
+    if ready.copies > 1:
+        touch_large_memory()
     for _ in range(calls):
         ready.choose(ready.next)
         ready.next = (ready.next + 1) % ready.copies

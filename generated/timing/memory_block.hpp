@@ -27,6 +27,10 @@ public:
   /// At the beginning of a huge page; zeros at first.
   char *data() const { return pages_ ? static_cast<char *>(pages_) + (huge_page - reinterpret_cast<std::uintptr_t>(pages_) % huge_page) % huge_page : nullptr; }
   std::size_t bytes() const { return bytes_; }
+  /// Reads a byte of every 4 KiB: a virtual machine's host may have put pages aside that nobody used for a second.
+  void touch() const {
+    for (std::size_t at = 0; at < bytes_; at += 4096) static_cast<void>(*static_cast<const volatile char *>(data() + at));
+  }
 
 private:
   static constexpr std::size_t huge_page = std::size_t{2} << 20;
