@@ -107,7 +107,8 @@ def prepare_ways(work, ways, prepared, version):
 
 
 def touch_large_memory():
-    """Reads a byte of every 4 KiB of the large arrays, untimed, as is done for our own: a virtual machine's host may have put pages aside that nobody used for a second."""
+    """Reads a byte of every 4 KiB of the large arrays, untimed, as is done for our own: a virtual machine's host may have put
+    pages aside that nobody used for a second."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         fields = line.split()
         begin, end = (int(address, 16) for address in fields[0].split("-"))
