@@ -91,8 +91,6 @@ schedule_point cpu_blocked_default(const operator_description &op, const target_
 
 std::string cpu_blocked_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
   if (p.family == "tiles") return cpu_tiles_broken_rule(op, p);
-  for (const auto &[name, value] : p.parameters)
-    if (const std::string broken = in_range(name, value); !broken.empty()) return broken;
   const blocking cut = blocking_of(op, target, p);
   for (const std::string &broken :
        {divides("a pair of bf16", cut.bf16_pairs ? 2 : 1, "value_unroll", cut.value_unroll), divides("query_vectors x lanes", cut.strip, "query_tile", cut.query_tile),

@@ -53,8 +53,6 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
 }
 
 std::string cpu_decode_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
-  for (const auto &[name, value] : p.parameters)
-    if (const std::string broken = in_range(name, value); !broken.empty()) return broken;
   const decode_blocking cut = decode_blocking_of(op, target, p);
   for (const std::string &broken :
        {divides("key_block", cut.key_block, "key_chunk", cut.key_chunk), divides("the lanes of a vector", cut.dot_keys, "key_block", cut.key_block),

@@ -211,6 +211,8 @@ std::vector<schedule_parameter> cpu_family::parameters(const operator_descriptio
 }
 
 std::string cpu_family::broken_rule(const operator_description &op, const target_info &target, const schedule_point &point) const {
+  for (const auto &[name, value] : point.parameters)
+    if (const std::string beyond = in_range(name, value); !beyond.empty()) return beyond;
   const std::string broken = decodes() ? cpu_decode_broken_rule(op, target, point) : cpu_blocked_broken_rule(op, target, point);
   return broken.empty() && is_projected(op.n) ? cpu_projection_broken_rule(panels_of(op, target), target, point) : broken;
 }

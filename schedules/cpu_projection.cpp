@@ -24,8 +24,6 @@ constexpr int tiled_panel_lanes = 2 * tile_columns;
 
 std::string cpu_projection_broken_rule(const panel_layout &layout, const target_info &target, const schedule_point &p) {
   if (layout.tiles) return divides("a tile's rows", tile_rows, "panel_rows", p.at("panel_rows"));
-  for (const char *name : {"panel_rows", "panel_unroll"})
-    if (const std::string broken = in_range(name, p.at(name)); !broken.empty()) return broken;
   return fits_registers("panel_rows x vectors of a panel", panel_vectors(target), p.at("panel_rows"), target);
 }
 

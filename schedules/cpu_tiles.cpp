@@ -51,8 +51,6 @@ blocking cpu_tiles_blocking(const schedule_point &p) {
 }
 
 std::string cpu_tiles_broken_rule(const operator_description &op, const schedule_point &p) {
-  for (const auto &[name, value] : p.parameters)
-    if (const std::string broken = in_range(name, value); !broken.empty()) return broken;
   const blocking cut = cpu_tiles_blocking(p);
   for (const std::string &broken :
        {divides("query_vectors x 16", cut.strip, "query_tile", cut.query_tile), divides("a tile's rows", tile_rows, "dot_keys", cut.dot_keys),
