@@ -38,13 +38,20 @@ function(attune_specs_in result namespace)
   set(${result} "${specs}" PARENT_SCOPE)
 endfunction()
 
+# The specs that a library holds for a target.
+function(attune_specs_for result library target)
+  get_target_property(specs ${library} ATTUNE_PAIRS)
+  list(FILTER specs INCLUDE REGEX ":${target}$")
+  list(TRANSFORM specs REPLACE ":${target}$" "")
+  set(${result} "${specs}" PARENT_SCOPE)
+endfunction()
+
 # attune_list_kernels(<library> HEADERS <header>... SPECS <struct>...)
 # Writes <library>_under_test.hpp (specs and emitted headers) and <library>_under_test.cpp (tested_kernels()), and makes the
 # program kernel_check_<library>. Both lie in the folder that ATTUNE_TESTED names.
 set(ATTUNE_TESTED ${CMAKE_BINARY_DIR}/tests/under_test)
 function(attune_list_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SPECS")
-  set_property(GLOBAL PROPERTY ATTUNE_SPECS_OF_${library} "${arg_SPECS}") # for the tests of other folders
   set(includes "")
   set(rows "")
   foreach(header IN LISTS arg_HEADERS)
