@@ -10,6 +10,7 @@ decode_attention::decode_attention(const operator_description &description, cons
                                    const decode_blocking &how)
     : cut(how), classify(description, arguments, arguments.query_count, how.key_block), has_tile_map(!is_affine(description)), group(description.n.heads / description.n.kv_heads),
       chunks(max((arguments.key_count + (how.key_chunk - 1)) / how.key_chunk, 1)), op(description), args(arguments) {
+  define_keys();
   define_operands(source);
   define_scores();
   define_weights();
@@ -19,7 +20,7 @@ decode_attention::decode_attention(const operator_description &description, cons
 
 void decode_attention::define_operands(const attention_source &source) {
   // Reads past the last key repeat it: nothing beyond a batch's length is ever read.
-  const Expr key = min(c * cut.key_chunk + k, max(limits().end - 1, 0));
+  const Expr key = min(key_at(k), max(limits().end - 1, 0));
   const Expr query = source.query(d, n, h * group + g, b);
   key_rows(d, k, c, h, b) = source.key(d, key, h, b);
   value_rows(d, k, c, h, b) = source.value(d, key, h, b);
@@ -27,19 +28,29 @@ void decode_attention::define_operands(const attention_source &source) {
   query_rows(d, g, n, h, b) = cut.bf16_pairs ? query : load_f32(query, op.n.element) * query_factor(op, args);
 }
 
+void decode_attention::define_keys() {
+  const auto in_chunk = [&](const Expr &key) { return clamp(key - c * cut.key_chunk, 0, cut.key_chunk); };
+  first_key = !has_tile_map && begins_late(op) ? in_chunk(limits().begin) / cut.key_block * cut.key_block : Expr(0);
+  used_blocks = (max(in_chunk(limits().end) - first_key, 0) + (cut.key_block - 1)) / cut.key_block;
+}
+
+Expr decode_attention::key_at(const Expr &place) const {
+  const Expr from = c * cut.key_chunk + first_key;
+  if (cut.key_streams == 1) return from + place;
+  const int in_turn = cut.dot_keys / cut.key_streams, turns_of_block = cut.key_block / cut.dot_keys;
+  const Expr stream = place % cut.dot_keys / in_turn, turn = place / cut.dot_keys;
+  return from + stream * (used_blocks * (turns_of_block * in_turn)) + turn * in_turn + place % in_turn;
+}
+
 void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in_block, int extent) {
-  if (has_tile_map) { // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
+  if (has_tile_map) // as a limit of the loop inside the block: Halide trims loops, but leaves an `if` on a load innermost
     keys.where(in_block < select(tile_map(number, c, h, b) != static_cast<int>(empty_tile), extent, 0));
-    return;
-  }
-  const Expr first_block = c * (cut.key_chunk / cut.key_block);
-  keys.where(number >= limits().begin / cut.key_block - first_block);
-  keys.where(number < (limits().end + (cut.key_block - 1)) / cut.key_block - first_block);
+  else keys.where(number < used_blocks);
 }
 
 RDom decode_attention::used_keys(const char *name) const {
   RDom vectors(0, cut.key_chunk / cut.dot_keys, name);
-  vectors.where(vectors < used_vectors);
+  vectors.where(vectors < used_blocks * (cut.key_block / cut.dot_keys));
   return vectors;
 }
 
@@ -65,15 +76,16 @@ void decode_attention::define_scores() {
   dot(g, k, n, c, h, b) = 0.0f;
   dot(g, k, n, c, h, b) += lane_sums(lanes, g, k, n, c, h, b);
 
-  used_vectors = (limits().end - c * cut.key_chunk + (cut.key_block - 1)) / cut.key_block * (cut.key_block / cut.dot_keys);
   scores(u, k, g, n, c, h, b) = undef<float>();
-  unscored_keys = used_keys("unscored_keys");
-  scores(u, unscored_keys, g, n, c, h, b) = masked_score;
+  if (has_tile_map) { // else every used block is scored
+    unscored_keys = used_keys("unscored_keys");
+    scores(u, unscored_keys, g, n, c, h, b) = masked_score;
+  }
   const int vectors = cut.key_block / cut.dot_keys;
   score_keys = RDom(0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
   skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
   const Expr vector = score_keys.y * vectors + score_keys.x, key = vector * cut.dot_keys + u;
-  const position_expr at{b, h * group + g, n, c * cut.key_chunk + key};
+  const position_expr at{b, h * group + g, n, key_at(key)};
   const Expr product = dot_of_key(op, args, dot(g, key, n, c, h, b), at);
   const Expr score = base2_score(op, args, cut.bf16_pairs ? product * query_factor(op, args) : product, at); // pairs hold queries as stored
   scores(u, vector, g, n, c, h, b) = masked(score, allowed(op, args, at));
@@ -121,7 +133,7 @@ void decode_attention::define_sum() {
     skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
     const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
     const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b), value = value_at(key);
-    group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, c * cut.key_chunk + key, h, b) *
+    group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, key_at(key), h, b) *
                                       (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
   }
   const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);

@@ -10,6 +10,9 @@
 //   output       the chunks put together: sum over c of 2^(max_c - max) sum_c, by the total; exactly 0 for empty rows
 //
 // Blocks of keys that the mask leaves empty are skipped: by the limits that causal, window and lengths set, or by the tile map.
+//
+// Keys of a chunk are taken in order, or in turn from several runs of it (key_streams): memory is read faster in a few streams than in one.
+// Scores, weights and the weighted sum keep that order: place p holds the key that key_at gives.
 #pragma once
 #include "dsl/pipeline/blocked_attention.hpp"
 
@@ -19,6 +22,7 @@ struct decode_blocking {
   int key_chunk;     ///< keys of one partial result
   int key_block;     ///< keys that are skipped together, and that the weighted sum takes at a time; divides key_chunk
   int dot_keys;      ///< keys whose scores are stored as one vector; divides key_block
+  int key_streams;   ///< runs of a chunk's keys that a vector takes dot_keys / key_streams of each from; divides dot_keys
   int lanes;         ///< features in one vector of lane_sums
   int value_lanes;   ///< features in one vector of the weighted sum
   int halves;        ///< 2: two stored features are loaded as one word, and summed apart from each other; else 1
@@ -59,11 +63,14 @@ private:
 
   Halide::Expr last_query() const { return args.query_count - 1; }
   key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
+  void define_keys();
+  Halide::Expr first_key, used_blocks; ///< of a chunk: the first key's number, and the blocks from there to the last key; of a tile map all
+  /// The key at a place of a chunk's scores, dot_keys to a vector.
+  Halide::Expr key_at(const Halide::Expr &place) const;
   /// Trims block `number` of the chunk to those that are not empty: `in_block` is the loop inside it, of `extent` steps.
   void skip_empty(Halide::RDom &, const Halide::Expr &number, const Halide::Expr &in_block, int extent);
   /// The vectors of a chunk up to the last block with a key: nothing is computed past it.
   Halide::RDom used_keys(const char *name) const;
-  Halide::Expr used_vectors;
   void define_operands(const attention_source &);
   void define_scores();
   void define_weights();

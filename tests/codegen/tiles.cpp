@@ -114,8 +114,8 @@ void check(const operator_description &op, int queries, int keys, const std::vec
 }
 
 /// Decodes on zeros and returns, of `key` or `value`, which keys were read.
-std::set<int> keys_that_decode_reads(const char *tensor, const operator_description &op, int queries, int keys, int length, const tensors &inputs) {
-  const schedule_point point{"decode", {{"key_chunk", 128}, {"key_block", 16}, {"dot_unroll", 1}, {"value_heads", 1}, {"value_vectors", 1}, {"value_unroll", 1}}, "pinned"};
+std::set<int> keys_that_decode_reads(const char *tensor, const operator_description &op, int key_streams, int queries, int keys, int length, const tensors &inputs) {
+  const schedule_point point{"decode", {{"key_chunk", 128}, {"key_block", 16}, {"key_streams", key_streams}, {"dot_unroll", 1}, {"value_heads", 1}, {"value_vectors", 1}, {"value_unroll", 1}}, "pinned"};
   REQUIRE(find_family("decode").broken_rule(op, target, point) == "");
   call_arguments args(op);
   decode_attention attention(op, args, operand_source(args), decode_blocking_of(op, target, point));
@@ -140,9 +140,11 @@ void check_decode(const operator_description &op, int queries, int keys, int len
       for (int q = 0; q < queries; ++q) any = any || allowed(q, k);
     for (int k = block; k < std::min(block + 16, length) && any; ++k) want.insert(k);
   }
-  INFO(queries << " queries, " << keys << " keys");
-  CHECK(keys_that_decode_reads("key", op, queries, keys, length, inputs) == want);
-  CHECK(keys_that_decode_reads("value", op, queries, keys, length, inputs) == want);
+  for (const int key_streams : is_affine(op) ? std::vector<int>{1, 4} : std::vector<int>{1}) {
+    INFO(queries << " queries, " << keys << " keys in " << key_streams << " streams");
+    CHECK(keys_that_decode_reads("key", op, key_streams, queries, keys, length, inputs) == want);
+    CHECK(keys_that_decode_reads("value", op, key_streams, queries, keys, length, inputs) == want);
+  }
 }
 } // namespace
 
