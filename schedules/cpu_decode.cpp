@@ -16,9 +16,9 @@ std::string streams_why_not(const operator_description &op) {
   return is_paged(op.n) ? "key_streams must be 1 where keys come in pages: the rows of a page are read together" : "";
 }
 
-// A core reads memory faster in four streams of a few rows than in one. 16,384 keys, one Xeon core, GB/s in 1 / 2 / 4 / 8 streams: f32 avx512
-// 32:8 heads of 128 10.0 / 9.3 / 13.0 / 11.4, 12:12 of 64 12.4 / – / 15.2 / 12.7; avx2 32:8 10.1 / 11.0 / 12.5 / 10.9; bf16 (avx512_amx) 32:8 9.9 / – / 11.2
-// / 6.9, 12:12 11.8 / – / 14.7 / 13.1. Zen 4: one and four within 3 %. Tensors that scores read by key are then read key by key.
+// A core reads memory faster in four streams of a few rows than in one. 16,384 keys, one Xeon core, GB/s in 1 / 2 / 4 streams, rows asked for ahead: f32
+// 32:8 heads of 128 11.2 / 11.2 / 14.3, 12:12 of 64 14.4 / 15.9 / 16.1; avx2 11.5 / 14.7 / 14.6 and 13.5 / 16.5 / 17.0. From the third cache they
+// are alike; from the second four streams lose 5 to 15 %. Zen 4: one and four within 3 %. Tensors that scores read by key would be read key by key.
 int default_streams(const operator_description &op, const target_info &target) {
   const bool measured = target.host == architecture::x86_64 && !target.dot_bf16;
   return measured && streams_why_not(op).empty() && op.inputs.empty() && op.n.cache.scale == kv_scaling::off ? 4 : 1;
@@ -65,7 +65,8 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
   while (by_rows && heads < 4 && group % (2 * heads) == 0) heads *= 2;
   while (vectors < most_vectors && 2 * heads * vectors <= accumulators && vectors * f32_lanes(target) < op.n.value_dim) vectors *= 2;
   while (group % (2 * heads) == 0 && 2 * heads * vectors <= accumulators) heads *= 2;
-  return {"decode", {{"key_chunk", 2048}, {"key_block", 16}, {"key_streams", default_streams(op, target)}, {"dot_unroll", std::min(4, f32_lanes(target))}, {"value_heads", heads}, {"value_vectors", vectors}, {"value_unroll", 1}}, "default"};
+  const int streams = default_streams(op, target);
+  return {"decode", {{"key_chunk", 2048}, {"key_block", 16}, {"key_streams", streams}, {"dot_unroll", std::min(4, f32_lanes(target) / streams)}, {"value_heads", heads}, {"value_vectors", vectors}, {"value_unroll", 1}}, "default"};
 }
 
 std::string cpu_decode_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
@@ -73,8 +74,8 @@ std::string cpu_decode_broken_rule(const operator_description &op, const target_
   for (const std::string &broken :
        {divides("key_block", cut.key_block, "key_chunk", cut.key_chunk), divides("the lanes of a vector", cut.dot_keys, "key_block", cut.key_block),
         divides("key_streams", cut.key_streams, "the lanes of a vector", cut.dot_keys), cut.key_streams > 1 ? streams_why_not(op) : "",
-        cut.bf16_pairs ? divides("two keys of a pair", 2, "the lanes of a vector by key_streams", cut.dot_keys / std::max(1, cut.key_streams)) : "",
-        divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector", cut.dot_keys),
+        cut.bf16_pairs ? divides("two keys of a pair", 2, "the lanes of a vector / key_streams", cut.dot_keys / std::max(1, cut.key_streams)) : "",
+        divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / std::max(1, cut.key_streams)),
         divides("value_heads", p.at("value_heads"), "the heads that share a key head", op.n.heads / op.n.kv_heads),
         divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block),
         fits_scratch(op.n.heads / op.n.kv_heads, cut.key_chunk), fits_registers("value_heads x value_vectors", p.at("value_heads"), p.at("value_vectors"), target)})
@@ -86,16 +87,21 @@ namespace {
 // Pages: a head's keys of a page are too few for the machine to fetch ahead by itself. 32:8 heads of 128, pages of 16 keys, 8,192 keys, one Zen 4
 // core: f32 6.5 ms without fetching, 3.5 with (-46 %); bf16 3.8, 2.0 (-47 %); from one tensor 2.3 and 1.3. Rows of 4 keys at a time: 2, 8, 16 take
 // f32 +3, +24, +45 %; 1 to 4 blocks ahead are alike.
-constexpr int fetched_keys = 4, fetched_blocks_before = 2, least_page = 8;
+constexpr int page_keys = 4, page_blocks_before = 2, least_page = 8;
+// Streams: rows a little on in each are asked for, into the first cache. 16,384 keys, one Xeon core, GB/s without, 256, 512, 1,024 and 2,048 bytes
+// on: f32 32:8 heads of 128 12.3 / – / 14.1 / 13.8 / 11.2, 12:12 of 64 13.8 / 13.2 / 14.4 / 13.7 / 13.8; bf16 12:12 of 64 14.8 / 14.7 / 15.4 / 14.4 / –.
+constexpr int stream_bytes_before = 512;
 
-/// A loop that the tile map limits stays whole: Halide trims no part of a split one.
-bool fetches(const decode_attention &a, const operator_description &op) { return op.n.cache.page_size >= least_page && !a.has_tile_map; }
+bool fetches_pages(const decode_attention &a, const operator_description &op) { return op.n.cache.page_size >= least_page && !a.has_tile_map; }
+bool fetches_streams(const decode_attention &a) { return a.cut.key_streams > 1; }
+/// Keys whose rows of values are asked for together; 0: none are. A loop that the tile map limits stays whole: Halide trims no part of a split one.
+int fetched_keys(const decode_attention &a, const operator_description &op) { return fetches_pages(a, op) ? page_keys : fetches_streams(a) ? a.cut.dot_keys / a.cut.key_streams : 0; }
 
 /// Heads that share a key head and are computed together: as many as leave registers for their sums.
 int heads_together(int group) { return group % 4 == 0 ? 4 : group % 3 == 0 ? 3 : group % 2 == 0 ? 2 : 1; }
 
 void schedule_scores(decode_attention &a, const schedule_point &point, const Var &at) {
-  Var ko("score_step"), ki("ki"), go("go"), gi("gi");
+  Var ko("score_step"), ki("ki"), go("go"), gi("gi"), zo("zo"), zi("zi");
   const int lanes = a.cut.lanes, keys = a.cut.dot_keys, unroll = point.at("dot_unroll"), heads = heads_together(a.group);
   const int steps = unrolled(a.steps());
   a.scores.compute_at(a.partial, at).bound_extent(a.u, keys).bound_extent(a.k, a.cut.key_chunk / keys).bound_extent(a.g, a.group);
@@ -105,7 +111,7 @@ void schedule_scores(decode_attention &a, const schedule_point &point, const Var
   // f32, one Zen 4 core: 0.85 of the memory read beside, 0.83 with a tree for each head.
   const bool one_tree = heads == a.group;
   a.dot.compute_at(a.scores, a.score_keys.x).bound_extent(a.k, keys).bound_extent(a.g, a.group);
-  if (one_tree) a.dot.split(a.k, ko, ki, unroll).vectorize(a.g, heads).vectorize(ki);
+  if (one_tree) a.dot.split(a.k, zo, zi, unroll).vectorize(a.g, heads).vectorize(zi); // as wide as they are read again: else the read waits for the stores
   else a.dot.reorder_storage(a.k, a.g, a.n, a.c, a.h, a.b).vectorize(a.k, keys);
   a.dot.update().split(a.k, ko, ki, unroll).split(a.g, go, gi, heads);
   if (one_tree) a.dot.update().reorder(a.lanes.x, gi, ki, go, ko).atomic().vectorize(a.lanes.x).vectorize(gi).vectorize(ki);
@@ -143,8 +149,9 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
   // f32, 8,192 keys, in parts of the memory read beside, by tiles and by rows: avx512 1 / 2 / 4 heads .45 / .49 / .40 and .89 / .83 / .70, avx2 .50 /
   // .45 / .34 and .87 / .70 / .60; 16 heads of 512: .20 and .17.
   const bool by_rows = reads_by_rows(a, op, tile);
-  // Pages: in each block of keys `fetched_keys` at a time, all heads on them, so that the rows of a later block are asked for now and then.
-  const bool fetching = fetches(a, op);
+  // In each block of keys `fetched` at a time, all heads on them, so that later rows are asked for now and then.
+  const int fetched = fetched_keys(a, op);
+  const bool fetching = fetched > 0;
   RVar step("sum_step"), in_step("in_step");
   const auto loops = [&](std::vector<VarOrRVar> of_tile, const RVar &keys, const RVar &block, int count) {
     Stage update = a.group_sum.update();
@@ -161,24 +168,31 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
     // Two rows become pairs in registers, anew for each register tile of heads. 32:8 heads of 128, one Zen 4 core: 24–25 GB/s, 0.74–0.77 of
     // the memory read beside (0.70 of its highest); 22.3 (0.67; 0.64) without pairs. Pairs of a block kept in the first cache: 20-21 GB/s, in tiles of any shape.
     const RDom &keys = a.sum_keys;
-    const RVar pair = loops({keys.x, di, a.e, gi}, keys.y, keys.z, fetched_keys / 2);
+    const RVar pair = loops({keys.x, di, a.e, gi}, keys.y, keys.z, fetched / 2);
     a.value_pairs.compute_at(a.group_sum, pair).bound(a.e, 0, 2).reorder(a.e, a.d, a.k).vectorize(a.d, lanes_for(tile, 2 * lanes)).unroll(a.e).unroll(a.d);
     a.group_sum.update().atomic().vectorize(keys.x).vectorize(di, lanes).unroll(di).unroll(a.e).unroll(gi).unroll(pair, std::max(1, point.at("value_unroll") / 2));
     return;
   }
-  const RVar key = loops({di, a.e, gi}, a.sum_keys.x, a.sum_keys.y, fetched_keys);
+  const RVar key = loops({di, a.e, gi}, a.sum_keys.x, a.sum_keys.y, fetched);
   a.group_sum.update().vectorize(di, lanes).unroll(di).unroll(a.e).unroll(gi).unroll(key, point.at("value_unroll"));
 }
 } // namespace
 
 std::vector<rows_ahead> cpu_decode_fetches(const decode_attention &a, const call_arguments &args, const operator_description &op, const schedule_point &point) {
-  if (!fetches(a, op)) return {};
+  const int fetched = fetched_keys(a, op);
+  if (fetched == 0) return {};
+  const bool pages = fetches_pages(a, op);
   const int bytes = stored_type(cache_element(op.n)).bytes(), unroll = point.at("dot_unroll"), tile = value_tile(a, op, point);
   const auto stride = [](const ImageParam &tensor) { return Internal::Variable::make(Int(32), tensor.name() + ".stride.1"); };
   const std::string score_block = a.score_keys.y.name(), score_step = unroll < a.cut.dot_keys ? "score_step" : a.score_keys.x.name();
   const std::string sum_block = (a.cut.bf16_pairs ? a.sum_keys.z : a.sum_keys.y).name();
-  return {{args.key.name(), score_block, score_step, fetched_blocks_before, unroll, op.n.head_dim * bytes, stride(args.key)},
-          {args.value.name(), sum_block, "sum_step", fetched_blocks_before, fetched_keys, (reads_by_rows(a, op, tile) ? op.n.value_dim : tile * a.cut.halves) * bytes, stride(args.value)}};
+  const auto ahead = [&](const ImageParam &tensor, const std::string &block, const std::string &step, int rows, int dim, int read) {
+    return rows_ahead{tensor.name(), block, step, pages ? page_blocks_before : 0, pages ? 0 : std::max(1, stream_bytes_before / (dim * bytes)), rows, read * bytes, stride(tensor),
+                      pages ? cache_level::second : cache_level::first};
+  };
+  const rows_ahead values = ahead(args.value, sum_block, "sum_step", fetched, op.n.value_dim, reads_by_rows(a, op, tile) ? op.n.value_dim : tile * a.cut.halves);
+  if (op.n.rope.dims > 0 && !op.n.rope.keys_rotated) return {values}; // scores read a rotated copy of the keys
+  return {values, ahead(args.key, score_block, score_step, unroll, op.n.head_dim, op.n.head_dim)};
 }
 
 void schedule_cpu_decode(decode_attention &a, Func result, const std::vector<Func> &of_rows, const operator_description &op, const target_info &target, const schedule_point &point) {

@@ -62,15 +62,17 @@ Stmt prefetch_ahead::fetch(const Stmt &body) const {
   first_load found(what_.tensor, lets_);
   body.accept(&found);
   if (!found.index.defined()) throw std::logic_error("no step of " + what_.step + " loads rows of " + what_.tensor);
-  const std::string row = unique_name("fetched_row"), line = unique_name("fetched_line");
   const auto wide = [](const Expr &e) { return cast<std::int64_t>(e); };
-  const Expr element = simplify(substitute(variable_, later_, found.index)), within_row = wide(Variable::make(Int(32), line)) * bytes_of_line;
-  const Expr offset = (wide(element) + wide(Variable::make(Int(32), row)) * wide(what_.stride)) * wide(found.type.bytes()) + within_row;
-  const Expr address = reinterpret(Handle(), reinterpret<std::int64_t>(Variable::make(Handle(), what_.tensor)) + offset);
-  constexpr int to_read = 0, into_second_cache = 2, data = 1;
-  const Stmt ask = Evaluate::make(Call::make(Int(32), "llvm.prefetch.p0", {address, to_read, into_second_cache, data}, Call::Extern)); // any address will do
-  const auto loop = [](const std::string &name, int count, const Stmt &body) { return For::make(name, 0, count, ForType::Serial, Partition::Never, DeviceAPI::None, body); };
-  return loop(row, what_.rows, loop(line, (what_.bytes + bytes_of_line - 1) / bytes_of_line, ask));
+  const Expr element = simplify(substitute(variable_, later_, found.index)), first_row = wide(element) + what_.rows_on * wide(what_.stride);
+  const Expr tensor = reinterpret<std::int64_t>(Variable::make(Handle(), what_.tensor));
+  constexpr int to_read = 0, data = 1;
+  std::vector<Stmt> lines; // each by itself: a loop over them takes three instructions for one
+  for (int row = 0; row < what_.rows; ++row)
+    for (int line = 0; line < what_.bytes; line += bytes_of_line) {
+      const Expr address = reinterpret(Handle(), tensor + (first_row + row * wide(what_.stride)) * wide(found.type.bytes()) + line); // any will do
+      lines.push_back(Evaluate::make(Call::make(Int(32), "llvm.prefetch.p0", {address, to_read, static_cast<int>(what_.into), data}, Call::Extern)));
+    }
+  return Block::make(lines);
 }
 
 } // namespace attune

@@ -1,19 +1,22 @@
-// Software prefetch of rows that a later step of a loop loads. Halide's own directive prefetches the box that a step touches, which behind
-// a page table is the whole cache, and into the first cache, whose misses in flight are too few.
+// Software prefetch of rows that a later step of a loop loads. Halide's own directive prefetches the box that a step touches: behind a page
+// table that is the whole cache, and with several streams all that lies between them.
 #pragma once
 #include "Halide.h"
 
 namespace attune {
 
-/// Rows of `tensor`: each step of loop `step` loads `rows` of them, side by side in one page, `stride` elements apart. They are asked for
-/// `blocks` steps of the enclosing loop `block` before.
+enum class cache_level { first = 3, second = 2 }; ///< as llvm.prefetch counts locality
+
+/// Rows of `tensor`: each step of loop `step` loads `rows` of them, side by side, `stride` elements apart. Asked for are those that it
+/// will load `blocks` steps of the enclosing loop `block` later, or those `rows_on` rows behind them.
 struct rows_ahead {
   std::string tensor, block, step;
-  int blocks, rows, bytes;
+  int blocks, rows_on, rows, bytes;
   Halide::Expr stride;
+  cache_level into;
 };
 
-/// A lowering pass: at the beginning of each step the rows' cache lines are asked for, into the second cache. Inline: a function's call
+/// A lowering pass: at the beginning of each step the rows' cache lines are asked for. Inline: a function's call
 /// would push the vector registers to memory (32:8 heads of 128, pages of 16 keys, f32, 8,192 keys, one Xeon core: 7.8 GB/s, 6.9 by a call).
 class prefetch_ahead final : public Halide::Internal::IRMutator {
 public:

@@ -20,7 +20,7 @@ decode_attention::decode_attention(const operator_description &description, cons
 
 void decode_attention::define_operands(const attention_source &source) {
   // Reads past the last key repeat it: nothing beyond a batch's length is ever read.
-  const Expr key = min(key_at(k), max(limits().end - 1, 0));
+  const Expr key = min(key_at(k / cut.dot_keys, k % cut.dot_keys), max(limits().end - 1, 0));
   const Expr query = source.query(d, n, h * group + g, b);
   key_rows(d, k, c, h, b) = source.key(d, key, h, b);
   value_rows(d, k, c, h, b) = source.value(d, key, h, b);
@@ -34,12 +34,13 @@ void decode_attention::define_keys() {
   used_blocks = (max(in_chunk(limits().end) - first_key, 0) + (cut.key_block - 1)) / cut.key_block;
 }
 
-Expr decode_attention::key_at(const Expr &place) const {
+Expr decode_attention::key_at(const Expr &vector, const Expr &lane) const {
   const Expr from = c * cut.key_chunk + first_key;
-  if (cut.key_streams == 1) return from + place;
-  const int in_turn = cut.dot_keys / cut.key_streams, turns_of_block = cut.key_block / cut.dot_keys;
-  const Expr stream = place % cut.dot_keys / in_turn, turn = place / cut.dot_keys;
-  return from + stream * (used_blocks * (turns_of_block * in_turn)) + turn * in_turn + place % in_turn;
+  if (cut.key_streams == 1) return from + vector * cut.dot_keys + lane;
+  const int in_turn = cut.dot_keys / cut.key_streams, vectors_of_block = cut.key_block / cut.dot_keys;
+  // The lane's stream, times in_turn, by its bits: a vector divided by a number Halide takes apart, and every operation on it.
+  const Expr stream = clamp(lane & -in_turn, 0, cut.dot_keys - in_turn);
+  return from + stream * (used_blocks * vectors_of_block) + vector * in_turn + clamp(lane - stream, 0, in_turn - 1);
 }
 
 void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in_block, int extent) {
@@ -85,7 +86,7 @@ void decode_attention::define_scores() {
   score_keys = RDom(0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
   skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
   const Expr vector = score_keys.y * vectors + score_keys.x, key = vector * cut.dot_keys + u;
-  const position_expr at{b, h * group + g, n, key_at(key)};
+  const position_expr at{b, h * group + g, n, key_at(vector, u)};
   const Expr product = dot_of_key(op, args, dot(g, key, n, c, h, b), at);
   const Expr score = base2_score(op, args, cut.bf16_pairs ? product * query_factor(op, args) : product, at); // pairs hold queries as stored
   scores(u, vector, g, n, c, h, b) = masked(score, allowed(op, args, at));
@@ -133,7 +134,7 @@ void decode_attention::define_sum() {
     skip_empty(sum_keys, sum_keys.y, sum_keys.x, cut.key_block);
     const Expr key = sum_keys.y * cut.key_block + sum_keys.x;
     const Expr weight = weights(key % cut.dot_keys, key / cut.dot_keys, g, n, c, h, b), value = value_at(key);
-    group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, key_at(key), h, b) *
+    group_sum(d, e, g, n, c, h, b) += weight_of_stored(op, args, weight, key_at(key / cut.dot_keys, key % cut.dot_keys), h, b) *
                                       (op.n.masked_values == masked_value_policy::anything ? only_where_weighted(value, weight) : value);
   }
   const Expr place = x - op.n.value_dim, feature = min(x, op.n.value_dim - 1);

@@ -12,7 +12,7 @@
 // Blocks of keys that the mask leaves empty are skipped: by the limits that causal, window and lengths set, or by the tile map.
 //
 // Keys of a chunk are taken in order, or in turn from several runs of it (key_streams): memory is read faster in a few streams than in one.
-// Scores, weights and the weighted sum keep that order: place p holds the key that key_at gives.
+// Scores, weights and the weighted sum keep that order: a lane of a vector holds the key that key_at gives.
 #pragma once
 #include "dsl/pipeline/blocked_attention.hpp"
 
@@ -65,8 +65,8 @@ private:
   key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
   void define_keys();
   Halide::Expr first_key, used_blocks; ///< of a chunk: the first key's number, and the blocks from there to the last key; of a tile map all
-  /// The key at a place of a chunk's scores, dot_keys to a vector.
-  Halide::Expr key_at(const Halide::Expr &place) const;
+  /// The key whose score a lane of a vector of the chunk holds.
+  Halide::Expr key_at(const Halide::Expr &vector, const Halide::Expr &lane) const;
   /// Trims block `number` of the chunk to those that are not empty: `in_block` is the loop inside it, of `extent` steps.
   void skip_empty(Halide::RDom &, const Halide::Expr &number, const Halide::Expr &in_block, int extent);
   /// The vectors of a chunk up to the last block with a key: nothing is computed past it.

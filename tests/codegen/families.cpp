@@ -77,13 +77,14 @@ template <class Spec> void check_blocked() {
 /// heads: that share a key head.
 template <class Spec> void check_decode(int heads) {
   const bool in_streams = is_affine(describe<Spec>());
+  const int lanes = lanes_under_test();
   lengths calls;
   for (const int keys : {0, 1, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1025}) calls.emplace_back(1 + static_cast<int>(calls.size()) % 8, keys);
   for (int queries = 1; queries <= 8; ++queries) calls.emplace_back(queries, 77);
   check_points<Spec>("decode",
                      {{},
-                      {{"key_chunk", 128}, {"key_block", 16}, {"key_streams", in_streams ? 2 : 1}, {"dot_unroll", 8}, {"value_heads", heads}, {"value_vectors", 1}, {"value_unroll", 4}},
-                      {{"key_chunk", 256}, {"key_block", 64}, {"key_streams", in_streams ? 4 : 1}, {"dot_unroll", 2}, {"value_heads", 1}, {"value_vectors", 8}, {"value_unroll", 2}}},
+                      {{"key_chunk", 128}, {"key_block", 16}, {"key_streams", in_streams ? 2 : 1}, {"dot_unroll", lanes / 2}, {"value_heads", heads}, {"value_vectors", 1}, {"value_unroll", 4}},
+                      {{"key_chunk", 256}, {"key_block", 64}, {"key_streams", in_streams ? 4 : 1}, {"dot_unroll", lanes / 8}, {"value_heads", 1}, {"value_vectors", 8}, {"value_unroll", 2}}},
                      calls);
 }
 

@@ -79,13 +79,13 @@ TEST_CASE("an illegal point of decode is refused with the two numbers") {
   const schedule_point p = find_family("decode").default_point(op, avx2);
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_chunk", 1000)), Contains("must divide key_chunk (1000)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_block", 4)), Contains("the lanes of a vector (8) must divide key_block (4)"));
-  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "dot_unroll", 3)), Contains("dot_unroll (3) must divide the lanes of a vector (8)"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(p, "dot_unroll", 3)), Contains("dot_unroll (3) must divide the lanes of a vector / key_streams (2)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_streams", 3)), Contains("key_streams (3) must divide the lanes of a vector (8)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_heads", 8)), Contains("value_heads (8) must divide the heads that share a key head (4)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_unroll", 0)), Contains("value_unroll (0) must be at least 1"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(with(p, "value_heads", 4), "value_vectors", 8)), Contains("32 accumulators"));
   op.n.element = element_type::bf16;
-  CHECK_THAT(broken_rule(op, *find_target("avx512_bf16"), decode, with(p, "key_streams", 16)), Contains("two keys of a pair (2) must divide the lanes of a vector by key_streams (1)"));
+  CHECK_THAT(broken_rule(op, *find_target("avx512_bf16"), decode, with(p, "key_streams", 16)), Contains("two keys of a pair (2) must divide the lanes of a vector / key_streams (1)"));
   op.n.cache.page_size = 16;
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_streams", 4)), Contains("key_streams must be 1 where keys come in pages"));
 }
