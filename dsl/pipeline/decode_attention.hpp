@@ -32,6 +32,9 @@ struct decode_blocking {
 struct decode_attention {
   decode_attention(const operator_description &, const call_arguments &, const attention_source &, const decode_blocking &);
 
+  /// Fewer keys are as a rule in a cache, and are taken in order: 12:12 heads of 64, bf16, 512 keys, one Xeon core: 28.9 GB/s, 26.3 in four streams.
+  static constexpr int least_streamed_keys = 1024;
+
   decode_blocking cut;
   /// Scores and weights have axes (u, k, g, …): lane and number of a vector of dot_keys keys.
   /// g: head among those that share a key head h; n: query; u: lane; x: place in a partial result; e: which of `halves` features.

@@ -79,7 +79,7 @@ template <class Spec> void check_decode(int heads) {
   const bool in_streams = is_affine(describe<Spec>());
   const int lanes = lanes_under_test();
   lengths calls;
-  for (const int keys : {0, 1, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1025}) calls.emplace_back(1 + static_cast<int>(calls.size()) % 8, keys);
+  for (const int keys : {0, 1, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 1100, 1279, 1281, 2063}) calls.emplace_back(1 + static_cast<int>(calls.size()) % 8, keys);
   for (int queries = 1; queries <= 8; ++queries) calls.emplace_back(queries, 77);
   check_points<Spec>("decode",
                      {{},
