@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <climits>
+#include <cstdint>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -17,22 +18,43 @@ namespace {
 
 thread_local bool inside_task = false;
 
-/// One call's tasks. Lives on the caller's stack until no worker holds it.
-struct job {
-  void (*task)(void *argument, int i);
-  void *argument;
-  int count;
-  int helpers_wanted;      ///< guarded by the pool's lock
-  std::atomic<int> helpers{0}; ///< workers inside; changed under the pool's lock
+/// Neighbouring tasks. A thread begins with a share of its own, so that what neighbours read (a head's keys and values, the heads that a
+/// projection made) stays in its core's cache, and goes on with what others have left. Two threads of an Intel Xeon over one, where the next task
+/// went to whoever was free and now: causal, f32, 4,096 tokens 1.86, 2.00; layers in bf16, 512 and 1,024 tokens 1.71 to 1.81, 1.92 and 1.98.
+struct alignas(64) share { // a line each: all threads count in theirs
   std::atomic<int> next{0};
-  job *later = nullptr;    ///< the next job in the pool's list; guarded by the pool's lock
+  int end = 0;
+  bool has_tasks() const { return next.load(std::memory_order_relaxed) < end; }
+};
 
-  job(void (*f)(void *, int), void *a, int n, int wanted) : task(f), argument(a), count(n), helpers_wanted(wanted) {}
-  void work() {
+/// One call's tasks. Lives on the caller's stack until no worker holds it.
+class job {
+public:
+  job(void (*task)(void *, int), void *argument, int count, int wanted) : helpers_wanted(wanted), task_(task), argument_(argument), shares_(std::min(wanted + 1, most_shares)) {
+    const auto from = [&](int i) { return static_cast<int>(std::int64_t{count} * i / shares_); };
+    for (int i = 0; i < shares_; ++i) share_[i].next.store(from(i), std::memory_order_relaxed), share_[i].end = from(i + 1);
+  }
+  bool has_tasks() const { return std::any_of(share_, share_ + shares_, [](const share &s) { return s.has_tasks(); }); }
+  /// Runs tasks until none is left; `first`: the number of the share to begin with.
+  void work(int first) {
     inside_task = true;
-    for (int i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) task(argument, i);
+    for (int i = 0; i < shares_; ++i) {
+      share &s = share_[(first + i) % shares_];
+      for (int t; s.has_tasks() && (t = s.next.fetch_add(1, std::memory_order_relaxed)) < s.end;) task_(argument_, t);
+    }
     inside_task = false;
   }
+
+  int helpers_wanted;          ///< guarded by the pool's lock
+  std::atomic<int> helpers{0}; ///< workers inside; changed under the pool's lock
+  job *later = nullptr;        ///< the next job in the pool's list; guarded by the pool's lock
+
+private:
+  static constexpr int most_shares = 64; ///< further threads begin where others did
+  void (*task_)(void *argument, int i);
+  void *argument_;
+  const int shares_;
+  share share_[most_shares];
 };
 
 /// Waits a little for a condition that is about to come true; far shorter than a sleep and a wake-up take.
@@ -58,7 +80,7 @@ public:
       ++posted_;
     }
     for (int i = 0; i < helpers; ++i) work_.notify_one();
-    j.work();
+    j.work(0);
     {
       const std::lock_guard<std::mutex> hold(lock_);
       remove(j);
@@ -87,7 +109,7 @@ private:
   }
   job *open_job() {
     for (job *j = jobs_; j; j = j->later)
-      if (j->helpers_wanted > 0 && j->next.load(std::memory_order_relaxed) < j->count) return j;
+      if (j->helpers_wanted > 0 && j->has_tasks()) return j;
     return nullptr;
   }
   void serve() {
@@ -95,10 +117,10 @@ private:
     for (;;) {
       job *j = nullptr;
       work_.wait(hold, [&] { return (j = open_job()) != nullptr; });
-      --j->helpers_wanted;
+      const int first_share = j->helpers_wanted--;
       ++j->helpers;
       hold.unlock();
-      j->work();
+      j->work(first_share);
       hold.lock();
       if (--j->helpers == 0) done_.notify_all();
       const unsigned seen = posted_;

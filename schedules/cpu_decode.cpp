@@ -13,16 +13,20 @@ bool is_8_bit(const operator_description &op) { return stored_type(cache_element
 /// Whether keys of a chunk may be taken in another order than theirs; why not, in one sentence.
 std::string streams_why_not(const operator_description &op) {
   if (!is_affine(op)) return "key_streams must be 1 where masks are tensors, tables or functions: their empty blocks are skipped one by one";
-  return is_paged(op.n) ? "key_streams must be 1 where keys come in pages: the rows of a page are read together" : "";
+  if (is_paged(op.n)) return "key_streams must be 1 where keys come in pages: the rows of a page are read together";
+  const auto by_key = [](const input_declaration &i) { return i.role == tensor_role::input && std::count(i.axes, i.axes + i.rank, axis_name::key) > 0; };
+  const bool reads_by_key = op.n.cache.scale == kv_scaling::per_token || std::any_of(op.inputs.begin(), op.inputs.end(), by_key);
+  return reads_by_key ? "key_streams must be 1 where scores read a tensor by key: a vector of keys in order is one load" : "";
 }
 
-// A core reads memory faster in four streams of a few rows than in one. 16,384 keys, one Xeon core, GB/s in 1 / 2 / 4 streams, rows asked for ahead: f32
-// 32:8 heads of 128 11.2 / 11.2 / 14.3, 12:12 of 64 14.4 / 15.9 / 16.1; avx2 11.5 / 14.7 / 14.6 and 13.5 / 16.5 / 17.0. From the third cache they
-// are alike; from the second four streams lose 2 to 8 %, for what it takes to count in them. Zen 4: one and four within 3 %. Tensors that scores
-// read by key would be read key by key.
+// A core reads memory faster in four streams of a few rows, the next rows asked for ahead, than in one. One Xeon core, GB/s in 1 / 2 / 4 streams, 16,384
+// keys: f32 32:8 heads of 128 11.2 / 11.2 / 14.3, 12:12 of 64 14.4 / 15.9 / 16.1; avx2 11.5 / 14.7 / 14.6 and 13.5 / 16.5 / 17.0. 8,192 keys, 1 / 4:
+// int8 32:8 of 128 5.2 / 7.1, f32 8:8 of 256 13.4 / 15.1, 4:4 of 512 12.5 / 11.0. From the third cache they are alike; from the second four streams lose
+// 2 to 8 %, for what it takes to count in them. Zen 4: one and four within 3 %.
 int default_streams(const operator_description &op, const target_info &target) {
-  const bool measured = target.host == architecture::x86_64 && !target.dot_bf16;
-  return measured && streams_why_not(op).empty() && op.inputs.empty() && op.n.cache.scale == kv_scaling::off ? 4 : 1;
+  constexpr int longest_row = 1024; // bytes
+  const bool measured = target.host == architecture::x86_64 && !target.dot_bf16, short_rows = std::max(op.n.head_dim, op.n.value_dim) * stored_type(cache_element(op.n)).bytes() <= longest_row;
+  return measured && short_rows && streams_why_not(op).empty() ? 4 : 1;
 }
 
 /// From so many heads on that share a key head, decoding is bound by arithmetic rather than by memory.
@@ -75,10 +79,11 @@ std::string cpu_decode_broken_rule(const operator_description &op, const target_
   for (const std::string &broken :
        {divides("key_block", cut.key_block, "key_chunk", cut.key_chunk), divides("the lanes of a vector", cut.dot_keys, "key_block", cut.key_block),
         divides("key_streams", cut.key_streams, "the lanes of a vector", cut.dot_keys), cut.key_streams > 1 ? streams_why_not(op) : "",
-        cut.bf16_pairs ? divides("two keys of a pair", 2, "the lanes of a vector / key_streams", cut.dot_keys / std::max(1, cut.key_streams)) : "",
-        divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / std::max(1, cut.key_streams)),
+        cut.bf16_pairs ? divides("two keys of a pair", 2, "the lanes of a vector / key_streams", cut.dot_keys / cut.key_streams) : "",
+        divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / cut.key_streams),
         divides("value_heads", p.at("value_heads"), "the heads that share a key head", op.n.heads / op.n.kv_heads),
         divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block),
+        cut.key_streams > 1 ? divides("value_unroll", p.at("value_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / cut.key_streams) : "",
         fits_scratch(op.n.heads / op.n.kv_heads, cut.key_chunk), fits_registers("value_heads x value_vectors", p.at("value_heads"), p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
   return "";
@@ -89,8 +94,8 @@ namespace {
 // core: f32 6.5 ms without fetching, 3.5 with (-46 %); bf16 3.8, 2.0 (-47 %); from one tensor 2.3 and 1.3. Rows of 4 keys at a time: 2, 8, 16 take
 // f32 +3, +24, +45 %; 1 to 4 blocks ahead are alike.
 constexpr int page_keys = 4, page_blocks_before = 2, least_page = 8;
-// Streams: rows a little on in each are asked for, into the first cache. 16,384 keys, one Xeon core, GB/s without, 256, 512, 1,024 and 2,048 bytes
-// on: f32 32:8 heads of 128 12.3 / – / 14.1 / 13.8 / 11.2, 12:12 of 64 13.8 / 13.2 / 14.4 / 13.7 / 13.8; bf16 12:12 of 64 14.8 / 14.7 / 15.4 / 14.4 / –.
+// Streams: rows a little on in each are asked for, into the first cache. 16,384 keys, one Xeon core in a slower hour, GB/s without, 256, 512, 1,024 and
+// 2,048 bytes on: f32 32:8 heads of 128 12.3 / – / 14.1 / 13.8 / 11.2, 12:12 of 64 13.8 / 13.2 / 14.4 / 13.7 / 13.8; bf16 12:12 of 64 14.8 / 14.7 / 15.4 / 14.4 / –.
 constexpr int stream_bytes_before = 512;
 
 bool fetches_pages(const decode_attention &a, const operator_description &op) { return op.n.cache.page_size >= least_page && !a.has_tile_map; }

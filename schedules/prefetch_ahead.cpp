@@ -43,7 +43,10 @@ bool ends_with(const std::string &text, const std::string &end) { return text.si
 
 Stmt prefetch_ahead::visit(const For *op) {
   const bool is_block = variable_.empty() && ends_with(op->name, "." + what_.block);
-  if (is_block) variable_ = op->name, later_ = min(Variable::make(Int(32), op->name) + what_.blocks, op->min + op->extent - 1);
+  if (is_block) {
+    const Expr now = Variable::make(Int(32), op->name);
+    variable_ = op->name, later_ = what_.blocks > 0 ? min(now + what_.blocks, op->min + op->extent - 1) : now;
+  }
   Stmt body = mutate(op->body);
   if (!variable_.empty() && ends_with(op->name, "." + what_.step)) body = Block::make(fetch(body), body);
   if (is_block) variable_.clear();

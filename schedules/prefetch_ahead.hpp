@@ -8,7 +8,7 @@ namespace attune {
 enum class cache_level { first = 3, second = 2 }; ///< as llvm.prefetch counts locality
 
 /// Rows of `tensor`: each step of loop `step` loads `rows` of them, side by side, `stride` elements apart. Asked for are those that it
-/// will load `blocks` steps of the enclosing loop `block` later, or those `rows_on` rows behind them.
+/// will load `blocks` steps of the enclosing loop `block` later, and of those the ones `rows_on` rows on.
 struct rows_ahead {
   std::string tensor, block, step;
   int blocks, rows_on, rows, bytes;

@@ -39,7 +39,7 @@ Expr decode_attention::key_at(const Expr &vector, const Expr &lane) const {
   if (cut.key_streams == 1) return from + vector * cut.dot_keys + lane;
   const int in_turn = cut.dot_keys / cut.key_streams, vectors_of_block = cut.key_block / cut.dot_keys;
   // The lane's stream, times in_turn, by its bits: a vector divided by a number Halide takes apart, and every operation on it.
-  const Expr stream = clamp(lane & -in_turn, 0, cut.dot_keys - in_turn), in_order = limits().end < least_streamed_keys;
+  const Expr stream = clamp(lane & -in_turn, 0, cut.dot_keys - in_turn), in_order = limits().end - limits().begin < least_streamed_keys;
   return from + stream * select(in_order, 1, used_blocks * vectors_of_block) + vector * select(in_order, cut.dot_keys, in_turn) + clamp(lane - stream, 0, in_turn - 1);
 }
 

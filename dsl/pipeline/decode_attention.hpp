@@ -1,4 +1,4 @@
-// Attention for few queries as a Halide pipeline for CPUs: keys and values are read in order, once for all the query heads that
+// Attention for few queries as a Halide pipeline for CPUs: keys and values are read once for all the query heads that
 // share them; for the second query and the next, a chunk of them comes from cache. Keys are split into chunks, which cores take apart from each other, and merged by their maxima.
 //
 //   query_rows   scaled queries of the heads that share a key head (or, over pairs of bf16, the queries as stored)
@@ -67,12 +67,12 @@ private:
   Halide::Expr last_query() const { return args.query_count - 1; }
   key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
   void define_keys();
-  Halide::Expr first_key, used_blocks; ///< of a chunk: the first key's number, and the blocks from there to the last key; of a tile map all
+  Halide::Expr first_key, used_blocks; ///< of a chunk: where the first used block begins (0 under a tile map), and the blocks from there to the last key
   /// The key whose score a lane of a vector of the chunk holds.
   Halide::Expr key_at(const Halide::Expr &vector, const Halide::Expr &lane) const;
   /// Trims block `number` of the chunk to those that are not empty: `in_block` is the loop inside it, of `extent` steps.
   void skip_empty(Halide::RDom &, const Halide::Expr &number, const Halide::Expr &in_block, int extent);
-  /// The vectors of a chunk up to the last block with a key: nothing is computed past it.
+  /// The vectors of a chunk from first_key to the last block with a key: nothing is computed past it.
   Halide::RDom used_keys(const char *name) const;
   void define_operands(const attention_source &);
   void define_scores();

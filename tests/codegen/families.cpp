@@ -83,8 +83,8 @@ template <class Spec> void check_decode(int heads) {
   for (int queries = 1; queries <= 8; ++queries) calls.emplace_back(queries, 77);
   check_points<Spec>("decode",
                      {{},
-                      {{"key_chunk", 128}, {"key_block", 16}, {"key_streams", in_streams ? 2 : 1}, {"dot_unroll", lanes / 2}, {"value_heads", heads}, {"value_vectors", 1}, {"value_unroll", 4}},
-                      {{"key_chunk", 256}, {"key_block", 64}, {"key_streams", in_streams ? 4 : 1}, {"dot_unroll", lanes / 8}, {"value_heads", 1}, {"value_vectors", 8}, {"value_unroll", 2}}},
+                      {{"key_chunk", 128}, {"key_block", 16}, {"key_streams", in_streams ? 2 : 1}, {"dot_unroll", lanes / 2}, {"value_heads", heads}, {"value_vectors", 1}, {"value_unroll", lanes / 4}},
+                      {{"key_chunk", 256}, {"key_block", 64}, {"key_streams", 1}, {"dot_unroll", lanes}, {"value_heads", 1}, {"value_vectors", 8}, {"value_unroll", 2}}},
                      calls);
 }
 

@@ -84,6 +84,13 @@ TEST_CASE("an illegal point of decode is refused with the two numbers") {
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_heads", 8)), Contains("value_heads (8) must divide the heads that share a key head (4)"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "value_unroll", 0)), Contains("value_unroll (0) must be at least 1"));
   CHECK_THAT(broken_rule(op, avx2, decode, with(with(p, "value_heads", 4), "value_vectors", 8)), Contains("32 accumulators"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(with(p, "dot_unroll", 1), "value_unroll", 4)), Contains("value_unroll (4) must divide the lanes of a vector / key_streams (2)"));
+  operator_description masked = op;
+  masked.mask_functions.push_back([](const position_expr &at, const input_reader &) { return at.key % 2 == 0; });
+  CHECK_THAT(broken_rule(masked, avx2, decode, with(p, "key_streams", 4)), Contains("key_streams must be 1 where masks are tensors, tables or functions"));
+  operator_description scaled = op;
+  scaled.n.cache.scale = kv_scaling::per_token;
+  CHECK_THAT(broken_rule(scaled, avx2, decode, with(p, "key_streams", 4)), Contains("key_streams must be 1 where scores read a tensor by key"));
   op.n.element = element_type::bf16;
   CHECK_THAT(broken_rule(op, *find_target("avx512_bf16"), decode, with(p, "key_streams", 16)), Contains("two keys of a pair (2) must divide the lanes of a vector / key_streams (1)"));
   op.n.cache.page_size = 16;

@@ -94,7 +94,7 @@ TEST_CASE("a caller's allocator is used instead, and may be an arena without rel
 }
 
 TEST_CASE("each task runs once, on no more threads than asked for") {
-  for (int threads : {1, 2, 5}) {
+  for (int threads : {1, 2, 5, 80}) {
     call_context context;
     context.threads = threads;
     struct {
@@ -124,6 +124,22 @@ TEST_CASE("a helper does take part") {
     while (m < 2) std::this_thread::yield();
   }, &meeting);
   CHECK(meeting == 2);
+}
+
+TEST_CASE("threads begin with tasks of their own, each with neighbours") {
+  call_context context;
+  context.threads = 2;
+  struct {
+    std::atomic<int> ended{0}, ended_before_second_half{-1};
+  } state;
+  run_tasks(&context, 100, [](void *self, int i) {
+    auto &s = *static_cast<decltype(state) *>(self);
+    if (i == 50) s.ended_before_second_half = s.ended.load();
+    while (i == 0 && s.ended_before_second_half < 0) std::this_thread::yield();
+    ++s.ended;
+  }, &state);
+  CHECK(state.ended_before_second_half == 0);
+  CHECK(state.ended == 100);
 }
 
 TEST_CASE("tasks inside tasks run in place") {
