@@ -4,8 +4,8 @@
 #include <atomic>
 #include <charconv>
 #include <climits>
-#include <cstdint>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -351,6 +351,7 @@ TEST_CASE("decoding reads the blocks of keys that its mask leaves, and no other"
   SECTION("a window") {
     op.n.causal = causal_alignment::bottom_right;
     op.n.window = {setting::fixed, 100};
+    check_decode(op, 3, 1000, 1000, [](int q, int k) { return k <= q + 997 && q + 997 - k <= 100; });
     check_decode(op, 3, 1100, 1100, [](int q, int k) { return k <= q + 1097 && q + 1097 - k <= 100; });
   }
   SECTION("a length") {
