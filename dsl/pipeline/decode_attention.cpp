@@ -37,10 +37,10 @@ void decode_attention::define_keys() {
 Expr decode_attention::key_at(const Expr &vector, const Expr &lane) const {
   const Expr from = c * cut.key_chunk + first_key;
   if (cut.key_streams == 1) return from + vector * cut.dot_keys + lane;
-  const int in_turn = cut.dot_keys / cut.key_streams, vectors_of_block = cut.key_block / cut.dot_keys;
+  const int in_turn = cut.dot_keys / cut.key_streams;
   // The lane's stream, times in_turn, by its bits: a vector divided by a number Halide takes apart, and every operation on it.
   const Expr stream = clamp(lane & -in_turn, 0, cut.dot_keys - in_turn), in_order = limits().end - limits().begin < least_streamed_keys;
-  return from + stream * select(in_order, 1, used_blocks * vectors_of_block) + vector * select(in_order, cut.dot_keys, in_turn) + clamp(lane - stream, 0, in_turn - 1);
+  return from + stream * select(in_order, 1, used_blocks * vectors_of_block()) + vector * select(in_order, cut.dot_keys, in_turn) + clamp(lane - stream, 0, in_turn - 1);
 }
 
 void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in_block, int extent) {
@@ -51,7 +51,7 @@ void decode_attention::skip_empty(RDom &keys, const Expr &number, const Expr &in
 
 RDom decode_attention::used_keys(const char *name) const {
   RDom vectors(0, cut.key_chunk / cut.dot_keys, name);
-  vectors.where(vectors < used_blocks * (cut.key_block / cut.dot_keys));
+  vectors.where(vectors < used_blocks * vectors_of_block());
   return vectors;
 }
 
@@ -82,7 +82,7 @@ void decode_attention::define_scores() {
     unscored_keys = used_keys("unscored_keys");
     scores(u, unscored_keys, g, n, c, h, b) = masked_score;
   }
-  const int vectors = cut.key_block / cut.dot_keys;
+  const int vectors = vectors_of_block();
   score_keys = RDom(0, vectors, 0, cut.key_chunk / cut.key_block, "score_keys");
   skip_empty(score_keys, score_keys.y, score_keys.x, vectors);
   const Expr vector = score_keys.y * vectors + score_keys.x, key = vector * cut.dot_keys + u;

@@ -67,6 +67,7 @@ private:
   Halide::Expr last_query() const { return args.query_count - 1; }
   key_limits limits() const { return limits_of(op, args, 0, last_query(), b); }
   void define_keys();
+  int vectors_of_block() const { return cut.key_block / cut.dot_keys; }
   Halide::Expr first_key, used_blocks; ///< of a chunk: where the first used block begins (0 under a tile map), and the blocks from there to the last key
   /// The key whose score a lane of a vector of the chunk holds.
   Halide::Expr key_at(const Halide::Expr &vector, const Halide::Expr &lane) const;
