@@ -61,6 +61,8 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
   // 2048: .70 / .70 / .74, 12:12 heads of 64 .83 / .89 / .90. Four dot products are added up across the lanes in half the time of four times one.
   // Short blocks stay in the first cache while each pair of heads takes them: 32:8 of 128, f32, 4,096 keys: 1.18 ms with key_block 16,
   // 1.41 with 32.
+  // Values of a few keys at a time, where keys come in streams. One Xeon core, of 1, 2 and 4 keys the best against 1: bf16 12:12 of 64 4 (+9 % with 512
+  // keys, +4 % with 16,384), avx2 2 (+7 %); 32:8 of 128, avx512: 2 (0 to +2 %; 4 takes 9 to 13 % more in f32), avx2 bf16 2 (+7 %), int8 2 (+12 %); f32 12:12 alike.
   const int group = op.n.heads / op.n.kv_heads, accumulators = target.vector_registers / 2;
   // Wide values are read by rows (schedule_sum) in tiles of any shape: most heads at once. Pairs of bf16 want whole rows in a tile, of 16 vectors too.
   // Eight bits: all heads on half a row, so that each code is converted once: 32:8 of 128, 8,192 keys: e4m3 and e5m2 -9 %, int8 -2 %.
@@ -70,8 +72,9 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
   while (by_rows && heads < 4 && group % (2 * heads) == 0) heads *= 2;
   while (vectors < most_vectors && 2 * heads * vectors <= accumulators && vectors * f32_lanes(target) < op.n.value_dim) vectors *= 2;
   while (group % (2 * heads) == 0 && 2 * heads * vectors <= accumulators) heads *= 2;
-  const int streams = default_streams(op, target);
-  return {"decode", {{"key_chunk", 2048}, {"key_block", 16}, {"key_streams", streams}, {"dot_unroll", std::min(4, f32_lanes(target) / streams)}, {"value_heads", heads}, {"value_vectors", vectors}, {"value_unroll", 1}}, "default"};
+  const int streams = default_streams(op, target), keys_of_stream = f32_lanes(target) / streams;
+  const int value_unroll = streams == 1 ? 1 : std::min(heads == 1 ? 4 : 2, keys_of_stream);
+  return {"decode", {{"key_chunk", 2048}, {"key_block", 16}, {"key_streams", streams}, {"dot_unroll", std::min(4, keys_of_stream)}, {"value_heads", heads}, {"value_vectors", vectors}, {"value_unroll", value_unroll}}, "default"};
 }
 
 std::string cpu_decode_broken_rule(const operator_description &op, const target_info &target, const schedule_point &p) {
