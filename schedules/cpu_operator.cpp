@@ -58,9 +58,8 @@ private:
   std::map<std::string, Func> converted; ///< inputs of projections as f32, by name; filled while `source` is made
   attention_source source;
   Attention attention;
-  Func attended{"attended"}; ///< (d, q, h, b), as stored
+  Func attended{"attended"}; ///< (d, q, h, b), as stored; where it is projected out (feature of all heads, q, b)
   Func lse{"lse_tensor"}; ///< (q, h, b), where it is wanted
-  Func gathered{"attended_rows"}; ///< (feature of all heads, row, b)
   std::vector<Func> outputs;
 
   /// A projection's input: stored elements of (feature, row, batch).
@@ -147,20 +146,29 @@ private:
 
   void attend() {
     auto &a = attention;
-    attended(a.d, a.q, a.h, a.b) = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
+    if (op.n.output_dim > 0) attend_in_rows();
+    else attended(a.d, a.q, a.h, a.b) = store_as(a.output(a.d, a.q, a.h, a.b), op.n.element);
     std::vector<Func> of_rows;
     if (op.n.returns_lse) {
       lse(a.q, a.h, a.b) = a.lse(a.q, a.h, a.b);
       of_rows.push_back(lse);
     }
-    if (op.n.output_dim > 0) attended.compute_root();
     for (const Func &f : of_rows) bind_rows(f);
-    if (!of_rows.empty()) bind_rows(attended);
+    if (!of_rows.empty() && op.n.output_dim == 0) bind_rows(attended);
     schedule_attention(a, attended, of_rows, op, target, point);
     tiled += tiled_funcs_of(a);
     if (op.n.output_dim > 0) return;
     attended.output_buffer().dim(0).set_extent(op.n.value_dim);
     outputs.push_back(attended);
+  }
+
+  /// What is projected out: the heads side by side in each row, written there by the loops over heads and features.
+  void attend_in_rows() {
+    auto &a = attention;
+    Var feature("feature");
+    attended(feature, a.q, a.b) = store_as(a.output(feature % op.n.value_dim, a.q, feature / op.n.value_dim, a.b), op.n.element);
+    attended.compute_root().bound(feature, 0, op.n.heads * op.n.value_dim).bound(a.q, 0, args.query_count).bound(a.b, 0, args.batch_count)
+        .split(feature, a.h, a.d, op.n.value_dim);
   }
 
   /// One text for the extents of all Funcs that share a loop: what Halide can tell to be equal needs no loops of its own at the ends.
@@ -171,14 +179,7 @@ private:
 
   void project_out() {
     projection p("output_tensor", op.n.heads * op.n.value_dim, op.n.output_dim, panels_of(op, target), op.n.element, args.output_matrix);
-    const stored_rows rows = [&](const Expr &feature, const Expr &r, const Expr &batch) {
-      return attended(feature % op.n.value_dim, clamp(r, 0, args.query_count - 1), feature / op.n.value_dim, batch);
-    };
-    gathered(p.n, p.r, p.b) = rows(p.n, p.r, p.b); // heads side by side in each row
-    Var head("head"), feature_in_head("feature_in_head"), ro("ro"), ri("ri");
-    gathered.compute_root().bound(p.n, 0, op.n.heads * op.n.value_dim).split(p.n, head, feature_in_head, op.n.value_dim)
-        .split(p.r, ro, ri, rows_of_task, TailStrategy::GuardWithIf).vectorize(feature_in_head, lanes_for(op.n.value_dim, f32_lanes(target))).parallel(ro);
-    project_from(p, "attended_f32", [&](const Expr &feature, const Expr &r, const Expr &batch) { return gathered(feature, r, batch); });
+    project_from(p, "attended_f32", [&](const Expr &feature, const Expr &r, const Expr &batch) { return attended(feature, clamp(r, 0, args.query_count - 1), batch); });
     schedule(p, projection_place::output);
     p.result.output_buffer().dim(0).set_extent(op.n.output_dim);
     outputs.push_back(p.result);
