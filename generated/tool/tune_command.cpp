@@ -45,23 +45,24 @@ double seconds_of(const std::string &text) {
   return number * factor;
 }
 
-const target_report &report_on(const std::vector<target_report> &reports, target_id id) {
+target_report report_on(target_id id) {
+  const std::vector<target_report> reports = machine_targets();
   return *std::find_if(reports.begin(), reports.end(), [&](const target_report &r) { return r.target == id; });
 }
 
-/// The target by its name; "host" is the one that calls on this machine take.
-const target_info &target_to_tune(const std::string &name, const operator_description &spec) {
-  const std::vector<target_report> reports = machine_targets();
-  if (name != "host") {
-    const target_info &target = *find_target(name);
-    if (const std::string reason = why_not(spec, target); !reason.empty()) throw std::runtime_error(fmt::format("{} cannot carry {}: {}", name, spec.name, reason));
-    if (target.device != device_kind::cpu) throw std::runtime_error(fmt::format("the tuner times CPU targets; {} is for a device", name));
-    if (const target_report &r = report_on(reports, target.id); !r.runs_here) throw std::runtime_error(fmt::format("{} cannot be timed here: {}", name, r.why_not));
-    return target;
-  }
-  for (int i = target_count - 1; i >= 0; --i)
-    if (const target_info &t = all_targets[i]; t.device == device_kind::cpu && report_on(reports, t.id).runs_here && why_not(spec, t).empty()) return t;
-  throw std::runtime_error("this machine runs no CPU target; the subcommand targets says why");
+const target_info &target_of_calls(const artefact_info &info) {
+  const chosen_variant chosen = choose_variant(info, {});
+  if (!chosen.variant) throw std::runtime_error(std::string(chosen.why.message()));
+  return info_of(chosen.variant->target);
+}
+
+/// The target by its name; "host" is the one that calls of this build's kernels take.
+const target_info &target_to_tune(const std::string &name, const artefact_info &info, const operator_description &spec) {
+  const target_info &target = name == "host" ? target_of_calls(info) : *find_target(name);
+  if (const std::string reason = why_not(spec, target); !reason.empty()) throw std::runtime_error(fmt::format("{} cannot carry {}: {}", target.name, spec.name, reason));
+  if (target.device != device_kind::cpu) throw std::runtime_error(fmt::format("the tuner times CPU targets; {} is for a device", target.name));
+  if (const target_report r = report_on(target.id); !r.runs_here) throw std::runtime_error(fmt::format("{} cannot be timed here: {}", target.name, r.why_not));
+  return target;
 }
 
 /// The calls that each bucket is tuned for.
@@ -92,7 +93,7 @@ void run(const request &r) {
   where.use_to_record();
   const tool_spec &spec = find_spec(r.spec);
   const operator_description description = spec.describe();
-  const target_info &target = target_to_tune(r.target, description);
+  const target_info &target = target_to_tune(r.target, spec.info(), description);
   const fs::path log = r.log.empty() ? where.tables / fmt::format("{}.{}.jsonl", spec.name, target.name) : r.log;
   catch_interrupts();
   const tuning_end end = tune_spec({spec, target, calls_of(r, description.n), r.threads, seconds_of(r.time), where.tables, log, tables_in_use().cpu, r.afresh, r.once});

@@ -51,5 +51,8 @@ must_say "$log" '"status":"ok"'
 "$tool" tune $options --time 6s --once > once.txt 2>&1
 must_say once.txt "tuned already"
 
+ATTUNE_TARGET=avx2 "$tool" tune article2_single_head --tables host_tables --cpu test-cpu --bucket prefill_short --time 2s > host.txt 2>&1
+must_say host.txt "recorded in host_tables/avx2/test-cpu.json" # the target that calls take
+
 "$tool" emit article2_single_head --target avx2 --out emitted --tables tables --cpu test-cpu > emitted.txt
 must_say emitted.txt "(table avx2/test-cpu)"
