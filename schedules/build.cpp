@@ -75,7 +75,7 @@ Module build_projection_module(element_type element, int features_in, int featur
   const panel_layout panels = panels_of(element, {features_in}, target);
   projection p("result", features_in, features_out, panels, element, matrix);
   p.of([&](const Expr &feature, const Expr &row, const Expr &batch) { return rows(feature, clamp(row, 0, rows.dim(1).extent() - 1), batch); });
-  schedule_projection(p, projection_place::output, target, {"projection", cpu_projection_default(panels, target, false), "default"});
+  schedule_projection(p, projection_place::output, target, {"projection", cpu_projection_default(panels, target), "default"});
   p.result.output_buffer().dim(0).set_bounds(0, features_out);
   for (int axis : {1, 2}) p.result.output_buffer().dim(axis).set_min(0);
   return cpu_module({p.result}, {rows, matrix.panels, matrix.bias}, function_name, halide_target(target, true), {{}, tiled_funcs_of(p)});

@@ -220,7 +220,7 @@ std::string cpu_family::broken_rule(const operator_description &op, const target
 
 schedule_point cpu_family::default_point(const operator_description &op, const target_info &target) const {
   schedule_point p = decodes() ? cpu_decode_default(op, target) : cpu_blocked_default(op, target, family);
-  if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(panels_of(op, target), target, decodes())) p.parameters.push_back(parameter);
+  if (is_projected(op.n)) for (const auto &parameter : cpu_projection_default(panels_of(op, target), target)) p.parameters.push_back(parameter);
   return p;
 }
 

@@ -4,8 +4,8 @@
 namespace attune {
 using namespace Halide;
 
-std::vector<std::pair<std::string, int>> cpu_projection_default(const panel_layout &layout, const target_info &target, bool few) {
-  if (layout.tiles) return {{"panel_rows", few ? tile_rows : 64}};
+std::vector<std::pair<std::string, int>> cpu_projection_default(const panel_layout &layout, const target_info &target) {
+  if (layout.tiles) return {{"panel_rows", 64}};
   return {{"panel_rows", target.vector_registers >= 32 ? 8 : 6}, {"panel_unroll", 4}};
 }
 
@@ -40,12 +40,13 @@ panel_layout panels_of(const operator_description &op, const target_info &target
 
 namespace {
 /// Rows and a group of panels are a task, which copies its rows once: 1,024 rows of 768 to 768 features, one Xeon core, with groups of 12 panels
-/// 992 GFLOP/s, of 6 and 4 844 and 820. All rows of a group come before the next group, so that a thread makes whole heads, which it goes on with.
+/// 992 GFLOP/s, of 6 and 4 844 and 820. All rows of a group come before the next group, so that a thread makes whole heads, which it goes on with;
+/// at least two groups, for two threads.
 void schedule_tiled_panels(projection &p, int rows, const Var &panel, const Var &lane, const Var &ro, const Var &ri) {
   constexpr int most_panels = 12;
   Var group("group"), of_group("of_group"), task("task");
   const int panels = (p.features_out + p.layout.lanes - 1) / p.layout.lanes;
-  p.result.split(panel, group, of_group, divisor_of(panels, most_panels)).reorder(lane, ri, of_group, ro, group, p.b).fuse(ro, group, task).fuse(task, p.b, task).parallel(task);
+  p.result.split(panel, group, of_group, divisor_of(panels, std::clamp(panels / 2, 1, most_panels))).reorder(lane, ri, of_group, ro, group, p.b).fuse(ro, group, task).fuse(task, p.b, task).parallel(task);
   p.copied.compute_at(p.result, task).bound_extent(p.n, p.features_in).bound_extent(p.r, rows).vectorize(p.n, 2 * tile_pairs);
   p.accumulated.compute_at(p.result, of_group).bound_extent(p.n, p.layout.lanes).bound_extent(p.r, rows);
   p.accumulated.update().reorder(p.features.x, p.n, p.r, p.features.y);

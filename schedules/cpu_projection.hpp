@@ -8,8 +8,8 @@
 namespace attune {
 
 /// 8 rows of 3 vectors, 24 accumulators of 32 registers; or 6 of 2, 12 of 16.
-/// Tiles: 64 rows of 32 output features, or 16 where rows are `few`.
-std::vector<std::pair<std::string, int>> cpu_projection_default(const panel_layout &, const target_info &, bool few);
+/// Tiles: 64 rows of 32 output features.
+std::vector<std::pair<std::string, int>> cpu_projection_default(const panel_layout &, const target_info &);
 std::vector<schedule_parameter> cpu_projection_parameters(const panel_layout &);
 std::string cpu_projection_broken_rule(const panel_layout &, const target_info &, const schedule_point &);
 
