@@ -29,6 +29,13 @@ int default_streams(const operator_description &op, const target_info &target) {
   return measured && short_rows && streams_why_not(op).empty() ? 4 : 1;
 }
 
+// Pages: a head's keys of a page are too few for the machine to fetch ahead by itself. 32:8 heads of 128, pages of 16 keys, 8,192 keys, one Zen 4
+// core: f32 6.5 ms without fetching, 3.5 with (-46 %); bf16 3.8, 2.0 (-47 %); from one tensor 2.3 and 1.3. Rows of 4 keys at a time: 2, 8, 16 take
+// f32 +3, +24, +45 %; 1 to 4 blocks ahead are alike.
+constexpr int page_keys = 4, page_blocks_before = 2, least_page = 8;
+/// Not where a tile map limits the loop over keys, which stays whole: Halide trims no part of a split one.
+bool fetches_pages(const operator_description &op) { return op.n.cache.page_size >= least_page && is_affine(op); }
+
 /// From so many heads on that share a key head, decoding is bound by arithmetic rather than by memory.
 constexpr int many_heads = 8;
 } // namespace
@@ -61,8 +68,9 @@ schedule_point cpu_decode_default(const operator_description &op, const target_i
   // 2048: .70 / .70 / .74, 12:12 heads of 64 .83 / .89 / .90. Four dot products are added up across the lanes in half the time of four times one.
   // Short blocks stay in the first cache while each pair of heads takes them: 32:8 of 128, f32, 4,096 keys: 1.18 ms with key_block 16,
   // 1.41 with 32.
-  // Values of a few keys at a time, where keys come in streams. One Xeon core, of 1, 2 and 4 keys the best against 1: bf16 12:12 of 64 4 (+9 % with 512
-  // keys, +4 % with 16,384), avx2 2 (+7 %); 32:8 of 128, avx512: 2 (0 to +2 %; 4 takes 9 to 13 % more in f32), avx2 bf16 2 (+7 %), int8 2 (+12 %); f32 12:12 alike.
+  // Values of a few keys at a time, where keys may come in streams; elsewhere not measured. One Xeon core, of 1, 2 and 4 keys the best
+  // against 1: bf16 12:12 of 64 4 (+9 % with 512 keys, +4 % with 16,384), avx2 2 (+7 %); 32:8 of 128, avx512: 2 (0 to +2 %; 4 takes 9 to
+  // 13 % more in f32), avx2 bf16 2 (+7 %), int8 2 (+12 %); f32 12:12 alike.
   const int group = op.n.heads / op.n.kv_heads, accumulators = target.vector_registers / 2;
   // Wide values are read by rows (schedule_sum) in tiles of any shape: most heads at once. Pairs of bf16 want whole rows in a tile, of 16 vectors too.
   // Eight bits: all heads on half a row, so that each code is converted once: 32:8 of 128, 8,192 keys: e4m3 and e5m2 -9 %, int8 -2 %.
@@ -86,6 +94,7 @@ std::string cpu_decode_broken_rule(const operator_description &op, const target_
         divides("dot_unroll", p.at("dot_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / cut.key_streams),
         divides("value_heads", p.at("value_heads"), "the heads that share a key head", op.n.heads / op.n.kv_heads),
         divides("value_unroll", p.at("value_unroll"), "key_block", cut.key_block),
+        fetches_pages(op) ? divides("value_unroll", p.at("value_unroll"), "the keys of a page that are asked for together", page_keys) : "",
         cut.key_streams > 1 ? divides("value_unroll", p.at("value_unroll"), "the lanes of a vector / key_streams", cut.dot_keys / cut.key_streams) : "",
         fits_scratch(op.n.heads / op.n.kv_heads, cut.key_chunk), fits_registers("value_heads x value_vectors", p.at("value_heads"), p.at("value_vectors"), target)})
     if (!broken.empty()) return broken;
@@ -93,18 +102,13 @@ std::string cpu_decode_broken_rule(const operator_description &op, const target_
 }
 
 namespace {
-// Pages: a head's keys of a page are too few for the machine to fetch ahead by itself. 32:8 heads of 128, pages of 16 keys, 8,192 keys, one Zen 4
-// core: f32 6.5 ms without fetching, 3.5 with (-46 %); bf16 3.8, 2.0 (-47 %); from one tensor 2.3 and 1.3. Rows of 4 keys at a time: 2, 8, 16 take
-// f32 +3, +24, +45 %; 1 to 4 blocks ahead are alike.
-constexpr int page_keys = 4, page_blocks_before = 2, least_page = 8;
 // Streams: rows a little on in each are asked for, into the first cache. 16,384 keys, one Xeon core in a slower hour, GB/s without, 256, 512, 1,024 and
 // 2,048 bytes on: f32 32:8 heads of 128 12.3 / – / 14.1 / 13.8 / 11.2, 12:12 of 64 13.8 / 13.2 / 14.4 / 13.7 / 13.8; bf16 12:12 of 64 14.8 / 14.7 / 15.4 / 14.4 / –.
 constexpr int stream_bytes_before = 512;
 
-bool fetches_pages(const decode_attention &a, const operator_description &op) { return op.n.cache.page_size >= least_page && !a.has_tile_map; }
 bool fetches_streams(const decode_attention &a) { return a.cut.key_streams > 1; }
-/// Keys whose rows of values are asked for together; 0: none are. A loop that the tile map limits stays whole: Halide trims no part of a split one.
-int fetched_keys(const decode_attention &a, const operator_description &op) { return fetches_pages(a, op) ? page_keys : fetches_streams(a) ? a.cut.dot_keys / a.cut.key_streams : 0; }
+/// Keys whose rows of values are asked for together; 0: none are.
+int fetched_keys(const decode_attention &a, const operator_description &op) { return fetches_pages(op) ? page_keys : fetches_streams(a) ? a.cut.dot_keys / a.cut.key_streams : 0; }
 
 /// Heads that share a key head and are computed together: as many as leave registers for their sums.
 int heads_together(int group) { return group % 4 == 0 ? 4 : group % 3 == 0 ? 3 : group % 2 == 0 ? 2 : 1; }
@@ -190,7 +194,7 @@ void schedule_sum(decode_attention &a, const operator_description &op, const sch
 std::vector<rows_ahead> cpu_decode_fetches(const decode_attention &a, const call_arguments &args, const operator_description &op, const schedule_point &point) {
   const int fetched = fetched_keys(a, op);
   if (fetched == 0) return {};
-  const bool pages = fetches_pages(a, op);
+  const bool pages = fetches_pages(op);
   const int bytes = stored_type(cache_element(op.n)).bytes(), unroll = point.at("dot_unroll"), tile = value_tile(a, op, point);
   const auto stride = [](const ImageParam &tensor) { return Internal::Variable::make(Int(32), tensor.name() + ".stride.1"); };
   const std::string score_block = a.score_keys.y.name(), score_step = unroll < a.cut.dot_keys ? "score_step" : a.score_keys.x.name();

@@ -19,7 +19,7 @@ decode_blocking decode_blocking_of(const operator_description &, const target_in
 /// is wanted of each row beside it.
 void schedule_cpu_decode(decode_attention &, Halide::Func result, const std::vector<Halide::Func> &of_rows, const operator_description &, const target_info &, const schedule_point &);
 
-/// What the laid-out pipeline loads from pages, a few blocks ahead.
+/// What the laid-out pipeline asks for ahead: of pages, a few blocks; of streams, some rows.
 std::vector<rows_ahead> cpu_decode_fetches(const decode_attention &, const call_arguments &, const operator_description &, const schedule_point &);
 
 } // namespace attune

@@ -95,6 +95,7 @@ TEST_CASE("an illegal point of decode is refused with the two numbers") {
   CHECK_THAT(broken_rule(op, *find_target("avx512_bf16"), decode, with(p, "key_streams", 16)), Contains("two keys of a pair (2) must divide the lanes of a vector / key_streams (1)"));
   op.n.cache.page_size = 16;
   CHECK_THAT(broken_rule(op, avx2, decode, with(p, "key_streams", 4)), Contains("key_streams must be 1 where keys come in pages"));
+  CHECK_THAT(broken_rule(op, avx2, decode, with(with(p, "key_streams", 1), "value_unroll", 8)), Contains("value_unroll (8) must divide the keys of a page that are asked for together (4)"));
 }
 
 TEST_CASE("decode is for few queries of other tokens than the keys") {
