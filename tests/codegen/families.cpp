@@ -30,6 +30,10 @@ template <auto E> struct masked {
                                          additive<axis::head, axis::key>, returns<lse>);
 };
 
+template <auto E> struct one_layer { // the heads' outputs lie side by side in rows, log-sum-exp in the same loops
+  static constexpr auto spec = layer(model_dim<48>, heads<3>, head_dim<16>, value_dim<20>, element<E>, bias, causal<>, returns<lse>);
+};
+
 // ---- how
 /// Queries and keys on both sides of tiles, blocks and chunks; a batch of three, one without keys where there are lengths.
 void check(const artefact_info &kernel, const reference_operator &meaning, int queries, int keys, int number) {
@@ -67,8 +71,7 @@ parameters with(parameters p, const std::string &name, int value) {
   return p;
 }
 
-template <class Spec> void check_blocked() {
-  const lengths calls{{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}, {50, 1100}};
+template <class Spec> void check_blocked(const lengths &calls = {{1, 1}, {1, 257}, {23, 25}, {24, 256}, {25, 127}, {97, 300}, {300, 97}, {61, 511}, {50, 1100}}) {
   check_points<Spec>("row_tile", {{}, two_strips()}, calls);
   check_points<Spec>("chunk", {{{"key_chunk", 512}}, with(three_strips(), "key_chunk", 256)}, calls);
   check_points<Spec>("running", {with(two_strips(), "key_chunk", 96)}, calls);
@@ -102,6 +105,12 @@ TEST_CASE("blocked: causal, window and lengths") {
 TEST_CASE("blocked: a mask function") {
   check_blocked<block_diagonal<f32>>();
   check_blocked<block_diagonal<bf16>>();
+}
+
+TEST_CASE("blocked: layers") {
+  const lengths tokens{{1, 1}, {23, 23}, {65, 65}, {300, 300}};
+  check_blocked<one_layer<f32>>(tokens);
+  check_blocked<one_layer<bf16>>(tokens);
 }
 
 TEST_CASE("decode: no mask, an odd head_dim") {

@@ -36,7 +36,8 @@ struct packed {
 };
 
 struct projected {
-  static constexpr auto spec = project(model_dim<64>, heads<3>, head_dim<32>, element<bf16>, bias) | scores() | mask(causal<>) | softmax() | weighted_sum() | project_out(model_dim<80>, bias);
+  static constexpr auto spec = project(model_dim<64>, heads<3>, head_dim<32>, element<bf16>, bias) | scores() | mask(causal<>) | softmax() | weighted_sum(returns<lse>)
+                             | project_out(model_dim<80>, bias);
 };
 
 parameters one_vector() { return {{"query_tile", 48}, {"key_chunk", 448}, {"key_block", 64}, {"query_vectors", 1}, {"dot_keys", 16}, {"value_tiles", 4}}; }
