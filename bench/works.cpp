@@ -183,6 +183,8 @@ std::vector<work> all_works() {
   list.add_run_time<run_time_12x64, fixed_12x64>(avx512, "12x64", {1024, 4096}, {1.0 / 8, 50, 1024});
   list.add_scratch<decode_12x64>(avx512, "12x64", 64, 131072);
   list.add_scratch<decode_12x64_bf16>(avx512_bf16, "12x64", 64, 131072);
+  list.add_scratch<decode_12x64_bf16>(avx512_amx, "12x64", 64, 131072);
+  list.add_scratch<decode_32_8x128>(avx512, "32:8x128", 1, 131072);
   for (work &w : cache_works()) list.all.push_back(std::move(w));
   return list.all;
 }

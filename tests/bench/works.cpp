@@ -33,7 +33,7 @@ std::set<std::string> expected_names() {
   for (const char *one_thread : {"prefill/f32/avx2/12x64/512", "prefill/f32/avx2/12x64/1024", "prefill/f32/avx2/12x64/4096", "gemm/f32/avx512/1024x768x768",
                                  "gemm/bf16/avx512_bf16/1024x768x768", "gemm/bf16/avx512_amx/1024x768x768", "minilm/f32/avx512/8x32",
                                  "window/f32/avx512/12x64/16384", "window/f32/avx512/12x64/131072", "run_time/f32/avx512/12x64/1024", "run_time/f32/avx512/12x64/4096", "scratch/f32/avx512/12x64/131072",
-                                 "scratch/bf16/avx512_bf16/12x64/131072"})
+                                 "scratch/bf16/avx512_bf16/12x64/131072", "scratch/bf16/avx512_amx/12x64/131072", "scratch/f32/avx512/32:8x128/131072"})
     names.insert(one_thread);
   for (const char *length : {"8192", "16384"})
     for (const char *cache : {"f32/avx512/32:8x128/", "f32/avx512/32:8x128,paged16/", "bf16/avx512_bf16/32:8x128/", "bf16/avx512_bf16/32:8x128,paged16/", "int8/avx512_bf16/32:8x128,per_head/",
