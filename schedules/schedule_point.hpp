@@ -8,9 +8,9 @@
 namespace attune {
 
 struct schedule_point {
-  std::string family;                                      ///< "decode", "chunk", "row_tile", "running", "gpu_running"
+  std::string family;                                      ///< "decode", "tiles", "chunk", "row_tile", "running", "gpu_running"
   std::vector<std::pair<std::string, int>> parameters;     ///< in the family's own order
-  std::string origin;                                      ///< "default", "table <target>/<cpu>", "pinned"
+  std::string origin;                                      ///< "default", "table <target>/<cpu>", "shipped table <target>/<cpu>", "pinned"
   std::string why = {};                                    ///< in words, why it is the default, or a table's of another spec; empty: nothing to explain
 
   int at(const std::string &name) const {

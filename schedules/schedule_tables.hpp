@@ -37,7 +37,7 @@ struct table_record {
   schedule_point schedule;
   double median = 0, mad = 0; ///< of `samples` calls; MAD: median absolute deviation from the median
   int samples = 0;
-  double default_median = 0; ///< of the family's default schedule, in the same rounds
+  double default_median = 0; ///< of the default schedule, in the same rounds
   double peak = 0;           ///< highest probe of the run, GFLOP/s: f32 multiply-adds, or bf16 dot products for bf16 where the target has them
   std::string attune_version, halide_version, llvm_version, date; ///< date: YYYY-MM-DD
   /// How many times faster than the default.
