@@ -43,7 +43,7 @@ def time_against_length(run):
         return None
     columns = min(3, len(series))
     lines = -(-len(series) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.4 * lines), squeeze=False)
+    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.4 * lines), squeeze=False, layout="constrained")
     for axis, (name, rows) in zip(axes.flat, series.items()):
         for library in dict.fromkeys(lib for row in rows for lib in fastest_by_library(row)):
             points = [(row.length, 1e3 * fastest_by_library(row)[library]) for row in rows if library in fastest_by_library(row)]
@@ -98,7 +98,7 @@ def roofline(run):
     if bandwidth and roofs:
         knee = max(roofs.values()) / bandwidth
         axis.plot([left, knee], [left * bandwidth, max(roofs.values())], color="black", linewidth=1)
-        axis.text(left * 1.1, left * bandwidth * 1.3, f"memory read {bandwidth:.0f} GB/s", fontsize=8)
+        axis.text(left * 1.1, left * bandwidth, f"memory read {bandwidth:.0f} GB/s", fontsize=8, va="top")
     for name, value in roofs.items():
         axis.plot([value / bandwidth if bandwidth else left, right], [value, value], color="black", linewidth=1)
         axis.text(right, value * 1.03, f"{name} {value:.0f}", fontsize=8, ha="right")
@@ -106,7 +106,7 @@ def roofline(run):
     for row, intensity in zip(rows, intensities):
         axis.scatter(intensity, row["operations"] / row.seconds(OURS) / 1e9, color=plt.cm.tab20(families.index(row.series) % 20), label=row.series, s=36)
     handles = dict(zip(*reversed(axis.get_legend_handles_labels())))
-    axis.legend(handles.values(), handles.keys(), fontsize=7, loc="lower right")
+    axis.legend(handles.values(), handles.keys(), fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     axis.set(xscale="log", yscale="log", xlabel="useful operations per byte, each tensor touched once", ylabel="GFLOP/s", xlim=(left, right))
     axis.grid(alpha=0.3)
     return as_svg(figure)
