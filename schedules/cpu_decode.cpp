@@ -45,20 +45,29 @@ std::string cpu_decode_why_not(const operator_description &op, length_bucket buc
   return is_decode(bucket) ? "" : "decode is for calls with few queries";
 }
 
+namespace {
+/// A vector of bf16 is loaded once for the features in its even places and those in its odd ones.
+int halves_of(const operator_description &op, const target_info &target) {
+  return cache_element(op.n) == element_type::bf16 && op.n.value_dim % 2 == 0 && !multiplies_pairs(op, target) ? 2 : 1;
+}
+int value_lanes_of(const operator_description &op, const target_info &target) { return lanes_for(op.n.value_dim / halves_of(op, target), f32_lanes(target)); }
+} // namespace
+
 decode_blocking decode_blocking_of(const operator_description &op, const target_info &target, const schedule_point &p) {
   const bool pairs = multiplies_pairs(op, target);
-  const int halves = cache_element(op.n) == element_type::bf16 && op.n.value_dim % 2 == 0 && !pairs ? 2 : 1;
   return {p.at("key_chunk"), p.at("key_block"), f32_lanes(target), p.at("key_streams"), lanes_for(pairs ? op.n.head_dim / 2 : op.n.head_dim, f32_lanes(target)),
-          lanes_for(op.n.value_dim / halves, f32_lanes(target)), halves, pairs};
+          value_lanes_of(op, target), halves_of(op, target), pairs};
 }
 
-std::vector<schedule_parameter> cpu_decode_parameters(const operator_description &, const target_info &) {
+std::vector<schedule_parameter> cpu_decode_parameters(const operator_description &op, const target_info &target) {
+  std::vector<int> vectors{1}; // beyond a value's own they make no other kernel
+  while (vectors.back() < std::min(16, op.n.value_dim / value_lanes_of(op, target))) vectors.push_back(2 * vectors.back());
   return {{"key_chunk", "keys of one partial result, which one core computes", {128, 256, 512, 1024, 2048}},
           {"key_block", "keys that are skipped together, and that the weighted sum takes at a time", {16, 32, 64}},
           {"key_streams", "runs of a chunk's keys that are read in turn", {1, 2, 4, 8}},
           {"dot_unroll", "keys whose dot products are computed at a time", {1, 2, 4, 8}},
           {"value_heads", "heads in one register tile of the weighted sum", {1, 2, 4, 8}},
-          {"value_vectors", "vectors of features in one register tile of the weighted sum", {1, 2, 4, 8, 16}},
+          {"value_vectors", "vectors of features in one register tile of the weighted sum", vectors},
           {"value_unroll", "keys that the weighted sum takes at a time", {1, 2, 4}}};
 }
 
