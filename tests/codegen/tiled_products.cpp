@@ -36,8 +36,10 @@ struct packed {
 };
 
 struct projected {
-  static constexpr auto spec = project(model_dim<64>, heads<3>, head_dim<32>, element<bf16>, bias) | scores() | mask(causal<>) | softmax() | weighted_sum(returns<lse>)
-                             | project_out(model_dim<80>, bias);
+  static constexpr auto spec = project(model_dim<64>, heads<3>, head_dim<32>, element<bf16>, bias) | scores() | mask(causal<>) | softmax() | weighted_sum() | project_out(model_dim<80>, bias);
+};
+struct projected_with_lse {
+  static constexpr auto spec = project(model_dim<64>, heads<3>, head_dim<32>, element<bf16>) | scores() | mask(causal<>) | softmax() | weighted_sum(returns<lse>) | project_out();
 };
 
 parameters one_vector() { return {{"query_tile", 48}, {"key_chunk", 448}, {"key_block", 64}, {"query_vectors", 1}, {"dot_keys", 16}, {"value_tiles", 4}}; }
@@ -74,4 +76,5 @@ TEST_CASE("tiles: sigmoid, strips and chunks of a tile without keys") { check<no
 TEST_CASE("tiles: sigmoid, blocks that are skipped") { check<sparse>({{{"query_tile", 64}, {"key_chunk", 256}}}); }
 TEST_CASE("tiles: packed sequences") { check<packed>({{}}); }
 TEST_CASE("tiles: projections, the last panel in part") { check<projected>(); }
+TEST_CASE("tiles: projections, log-sum-exp in the loops that write rows") { check<projected_with_lse>(); }
 TEST_CASE("tiles: keys and values out of pages") { check<caches::paged_bf16>(); }
